@@ -1,0 +1,110 @@
+package auth
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+)
+
+// Identity is who a call acts as. It prints as its role alone: claims and token
+// are left out by every fmt verb, by slog and by encoding/json.
+type Identity struct {
+	// Role is the Postgres role whose rights apply. Required.
+	Role string
+	// Claims is the JSON object that policies read as request.jwt.claims. Both
+	// paths add the member "role" to it. Empty means no further claims.
+	Claims json.RawMessage
+	// Token is the bearer token that proves the identity to PostgREST. Where it
+	// is empty and the role isn't the anonymous one, the REST path asks its
+	// Signer for one.
+	Token string
+}
+
+// Subject returns the claim "sub", or "" where there is none. It is what
+// percentage roll-outs divide users by.
+func (id Identity) Subject() string {
+	var c struct {
+		Sub string `json:"sub"`
+	}
+	if len(id.Claims) == 0 || json.Unmarshal(id.Claims, &c) != nil {
+		return ""
+	}
+	return c.Sub
+}
+
+// Validate reports why no call can act as the identity. The role "none" is
+// refused because SET ROLE would take it for the login role.
+func (id Identity) Validate() error {
+	switch {
+	case id.Role == "":
+		return errors.New("auth: identity without a role: set Identity.Role to the Postgres role that the call acts as")
+	case strings.EqualFold(id.Role, "none"):
+		return errors.New(`auth: role "none" means the login role to Postgres and is refused`)
+	case strings.IndexByte(id.Role, 0) >= 0:
+		return errors.New("auth: role name with a zero byte")
+	case len(id.Claims) > 0 && !isObject(id.Claims):
+		return errors.New("auth: Identity.Claims must be a JSON object")
+	}
+	return nil
+}
+
+func isObject(b []byte) bool {
+	b = bytes.TrimLeft(b, " \t\r\n")
+	return len(b) > 0 && b[0] == '{' && json.Valid(b)
+}
+
+// ClaimsWithRole returns the claims as Postgres gets to see them: a JSON object
+// whose member "role" is the identity's, whatever the claims say.
+func (id Identity) ClaimsWithRole() (json.RawMessage, error) {
+	role, err := json.Marshal(id.Role)
+	if err != nil {
+		return nil, fmt.Errorf("auth: encode role: %w", err)
+	}
+	if len(id.Claims) == 0 {
+		return append(append([]byte(`{"role":`), role...), '}'), nil
+	}
+	members := map[string]json.RawMessage{}
+	if err := json.Unmarshal(id.Claims, &members); err != nil {
+		return nil, errors.New("auth: Identity.Claims must be a JSON object")
+	}
+	if string(members["role"]) == string(role) {
+		return id.Claims, nil
+	}
+	members["role"] = role
+	return json.Marshal(members)
+}
+
+// String returns the role.
+func (id Identity) String() string { return "identity(" + id.Role + ")" }
+
+// Format prints the role for every verb, %+v and %#v included.
+func (id Identity) Format(s fmt.State, _ rune) { _, _ = fmt.Fprint(s, id.String()) }
+
+// LogValue logs the role.
+func (id Identity) LogValue() slog.Value { return slog.StringValue(id.String()) }
+
+// MarshalJSON writes the role.
+func (id Identity) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Role string `json:"role"`
+	}{id.Role})
+}
+
+type ctxKey struct{}
+
+// With returns a context whose database calls act as id. The caller vouches for
+// it: nothing is verified here.
+func With(ctx context.Context, id Identity) context.Context {
+	return context.WithValue(ctx, ctxKey{}, id)
+}
+
+// From returns the identity that calls with ctx act as, and whether there is
+// one.
+func From(ctx context.Context) (Identity, bool) {
+	id, ok := ctx.Value(ctxKey{}).(Identity)
+	return id, ok
+}

@@ -1,0 +1,44 @@
+package auth
+
+import (
+	"context"
+	"errors"
+)
+
+// Verifier turns a bearer token into an identity. Package auth/jwt has one for
+// the tokens that PostgREST accepts. Its errors are *[TokenError].
+type Verifier interface {
+	Verify(ctx context.Context, token string) (Identity, error)
+}
+
+// Signer mints a bearer token that PostgREST accepts for an identity that has
+// none because the application verified it by other means.
+type Signer interface {
+	Sign(ctx context.Context, id Identity) (token string, err error)
+}
+
+// TokenError says why a token was refused. It holds nothing of the token.
+type TokenError struct {
+	// Code is PostgREST's code for the refusal: PGRST301 when the token can't be
+	// decoded or its signature is wrong, PGRST303 when a claim refuses it. Both
+	// answer 401.
+	// Source: https://docs.postgrest.org/en/stable/references/errors.html
+	Code string
+	// Reason completes the sentence "bearer token refused: …".
+	Reason string
+}
+
+func (e *TokenError) Error() string { return "auth: bearer token refused: " + e.Reason }
+
+// Codes of a [TokenError].
+const (
+	CodeTokenInvalid = "PGRST301"
+	CodeTokenClaims  = "PGRST303"
+)
+
+// IsTokenError says whether err is a refused token, which an API answers with
+// 401.
+func IsTokenError(err error) bool {
+	_, ok := errors.AsType[*TokenError](err)
+	return ok
+}

@@ -1,0 +1,193 @@
+package dbaccess
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/twinpath/twinpath/dbaccess/auth"
+	"github.com/twinpath/twinpath/dbaccess/internal/decode"
+	"github.com/twinpath/twinpath/dbaccess/query"
+)
+
+// DB runs queries over one of its two paths. It is safe for concurrent use.
+type DB struct {
+	cfg    Config
+	plans  decode.Cache
+	closed atomic.Bool
+	close  sync.Once
+	cerr   error
+}
+
+// New makes a DB. It starts nothing and opens no connection: see [DB.Start].
+func New(cfg Config) (*DB, error) {
+	cfg = cfg.WithDefaults()
+	if err := cfg.validate(); err != nil {
+		return nil, err
+	}
+	return &DB{cfg: cfg}, nil
+}
+
+// Start does what the backends have to do before their first call. A DB works
+// without it too; its first calls are then slower.
+func (db *DB) Start(ctx context.Context) error {
+	for _, b := range []Backend{db.cfg.REST, db.cfg.Direct} {
+		if s, ok := b.(Starter); ok {
+			if err := s.Start(ctx); err != nil {
+				return fmt.Errorf("dbaccess: start: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// Close closes both backends, waiting for running calls until ctx ends. Calls
+// made afterwards fail with ErrClosed. Closing again does nothing.
+func (db *DB) Close(ctx context.Context) error {
+	db.close.Do(func() {
+		db.closed.Store(true)
+		var errs []error
+		for _, b := range []Backend{db.cfg.REST, db.cfg.Direct} {
+			if b != nil {
+				errs = append(errs, b.Close(ctx))
+			}
+		}
+		db.cerr = errors.Join(errs...)
+	})
+	return db.cerr
+}
+
+// call is one verb at work.
+type call struct {
+	db    *DB
+	verb  string
+	spec  query.Spec
+	start time.Time
+}
+
+// run routes the call, sends it and hands the result to decode, whose time is
+// part of the call. Errors come back as an *Error that names path and query.
+func (c *call) run(ctx context.Context, decode func(*Result) error) (*Result, error) {
+	db := c.db
+	if db.closed.Load() {
+		return nil, c.fail("", ErrClosed)
+	}
+	id, err := db.identity(ctx)
+	if err != nil {
+		return nil, c.fail("", err)
+	}
+	routed, backend := db.route(ctx, id, c.spec.Name)
+	ctx = context.WithValue(ctx, inCallKey{}, true)
+	start := CallStart{Verb: c.verb, Query: &c.spec, Name: c.spec.Name, Route: routed, Role: id.Role, Start: c.start}
+	for _, o := range db.cfg.Observers {
+		ctx = o.CallStart(ctx, start)
+	}
+
+	res, err := backend.Do(ctx, &Call{Query: &c.spec, Identity: id})
+	received := db.cfg.now()
+	if err == nil && decode != nil {
+		err = decode(res)
+	}
+	end := db.cfg.now()
+	if err != nil {
+		err = c.fail(routed.Path, err)
+	}
+	if len(db.cfg.Observers) > 0 {
+		e := CallEnd{CallStart: start, End: end, Rows: -1, Err: err}
+		if res != nil {
+			e.Rows, e.Bytes, e.Status, e.Conn = res.Rows, len(res.Body), res.Status, res.Conn
+			e.Phases = append(res.Phases, Phase{Name: PhaseDecode, Start: received, Duration: end.Sub(received)})
+		}
+		if ee, ok := errors.AsType[*Error](err); ok && e.Status == 0 {
+			e.Status = ee.HTTPStatus
+		}
+		for i := len(db.cfg.Observers) - 1; i >= 0; i-- {
+			db.cfg.Observers[i].CallEnd(ctx, e)
+		}
+	}
+	return res, err
+}
+
+// identity returns who the call acts as.
+func (db *DB) identity(ctx context.Context) (auth.Identity, error) {
+	id, ok := auth.From(ctx)
+	if !ok {
+		if db.cfg.Default == nil {
+			return auth.Identity{}, ErrNoIdentity
+		}
+		return *db.cfg.Default, nil // validated by New
+	}
+	return id, id.Validate()
+}
+
+// route picks the path and its backend, taking the other one where the path
+// chosen isn't configured.
+func (db *DB) route(ctx context.Context, id auth.Identity, name string) (Routed, Backend) {
+	d := decide(ctx, db.cfg.Router, func() string {
+		if s := id.Subject(); s != "" {
+			return s
+		}
+		s, _ := ctx.Value(subjectKey{}).(string)
+		return s
+	}, name)
+	r := Routed{Decision: d, Path: d.Path, Reason: d.Reason}
+	if qr, ok := db.cfg.Router.(QueryRouter); ok && name != "" {
+		if p, reason := qr.PathFor(d, name); p.Valid() && p != r.Path {
+			r.Path, r.Reason = p, reason
+		}
+	}
+	b := db.backend(r.Path)
+	if b == nil {
+		r.Reason = "fallback: " + string(r.Path) + " is not configured"
+		r.Path = r.Path.other()
+		b = db.backend(r.Path)
+	}
+	return r, b
+}
+
+func (db *DB) backend(p Path) Backend {
+	if p == REST {
+		return db.cfg.REST
+	}
+	return db.cfg.Direct
+}
+
+// fail gives err the call's names, keeping what a backend said.
+func (c *call) fail(p Path, err error) error {
+	name := c.spec.Name
+	if name == "" {
+		name = c.spec.Summary()
+	}
+	if e, ok := errors.AsType[*Error](err); ok {
+		named := *e
+		named.Path, named.Op, named.Query = p, c.spec.Op.String(), name
+		return &named
+	}
+	e := Error{Path: p, Op: c.spec.Op.String(), Query: name}
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
+		e.Kind = ErrTimeout
+	case errors.Is(err, context.Canceled):
+		e.Kind = context.Canceled
+	default:
+		for _, k := range []error{ErrClosed, ErrNoIdentity, ErrTruncated} {
+			if errors.Is(err, k) {
+				e.Kind = k
+			}
+		}
+		if e.Kind == nil {
+			e.Advice = err.Error()
+		}
+	}
+	return e.With(ServerText{}, err)
+}
+
+// defaultRouter sends everything one way.
+type defaultRouter struct{ path Path }
+
+func (r defaultRouter) Route(context.Context, RouteRequest) Decision {
+	return Decision{Path: r.path, Variant: string(r.path), Reason: "default"}
+}

@@ -1,0 +1,183 @@
+package dbaccess
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/twinpath/twinpath/dbaccess/internal/decode"
+	"github.com/twinpath/twinpath/dbaccess/query"
+)
+
+// All returns every row of q. A list without a limit of its own that reaches
+// Config.MaxRows fails with ErrTruncated instead of being silently cut short.
+func All[T any](ctx context.Context, db *DB, q query.Query) ([]T, error) {
+	c, plan, err := prepare[T](db, "All", q)
+	if err != nil {
+		return nil, err
+	}
+	bounded := c.bound()
+	var rows []T
+	_, err = c.run(ctx, func(r *Result) (err error) {
+		if rows, err = decode.Rows[T](plan, r.Body, db.decoding()); err != nil {
+			return err
+		}
+		return bounded.check(len(rows))
+	})
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
+// One returns the only row of q. It fails with ErrNoRows when there is none and
+// with ErrMultipleRows when there are more.
+func One[T any](ctx context.Context, db *DB, q query.Query) (T, error) {
+	var row T
+	c, plan, err := prepare[T](db, "One", q)
+	if err != nil {
+		return row, err
+	}
+	c.spec.Single = true
+	if !c.spec.HasLimit || c.spec.Limit > 2 {
+		c.spec.Limit, c.spec.HasLimit = 2, true // enough to know that there are more
+	}
+	_, err = c.run(ctx, func(r *Result) (err error) {
+		row, err = decode.Row[T](plan, r.Body, db.decoding())
+		return err
+	})
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return row, nil
+}
+
+// First returns the first row of q, which should have an order. It fails with
+// ErrNoRows when there is none.
+func First[T any](ctx context.Context, db *DB, q query.Query) (T, error) {
+	var row T
+	c, plan, err := prepare[T](db, "First", q)
+	if err != nil {
+		return row, err
+	}
+	if !c.spec.HasLimit || c.spec.Limit > 1 {
+		c.spec.Limit, c.spec.HasLimit = 1, true
+	}
+	_, err = c.run(ctx, func(r *Result) error {
+		rows, err := decode.Rows[T](plan, r.Body, db.decoding())
+		if err != nil {
+			return err
+		}
+		if len(rows) == 0 {
+			return &Error{Kind: ErrNoRows}
+		}
+		row = rows[0]
+		return nil
+	})
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return row, nil
+}
+
+// Page returns the rows of q's window, and the number of rows that match in all.
+// A window past the end is an empty page.
+func Page[T any](ctx context.Context, db *DB, q query.Query) (rows []T, total int64, err error) {
+	c, plan, err := prepare[T](db, "Page", q)
+	if err != nil {
+		return nil, 0, err
+	}
+	if c.spec.Count == query.CountNone {
+		c.spec.Count = query.CountExact
+	}
+	bounded := c.bound()
+	res, err := c.run(ctx, func(r *Result) (err error) {
+		if rows, err = decode.Rows[T](plan, r.Body, db.decoding()); err != nil {
+			return err
+		}
+		return bounded.check(len(rows))
+	})
+	switch {
+	case pastEnd(err) && res != nil:
+		return []T{}, res.Total, nil
+	case err != nil:
+		return nil, 0, err
+	}
+	return rows, res.Total, nil
+}
+
+// pastEnd says whether the server refused an offset beyond the last row.
+func pastEnd(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && e.Code == codeRange && e.HTTPStatus == 416
+}
+
+const codeRange = "PGRST103"
+
+// Count returns the number of rows that match q, whatever its limit, offset and
+// order are.
+func Count(ctx context.Context, db *DB, q query.Query) (int64, error) {
+	c, err := db.newCall("Count", q)
+	if err != nil {
+		return 0, err
+	}
+	c.spec.Head, c.spec.Count = true, query.CountExact
+	c.spec.OrderBy, c.spec.Limit, c.spec.HasLimit, c.spec.Offset = nil, 0, false, 0
+	res, err := c.run(ctx, nil)
+	if err != nil {
+		return 0, err
+	}
+	return res.Total, nil
+}
+
+// JSON returns the rows of q as PostgREST writes them: a JSON array. Without a
+// select list it reads every column. Like [All] it fails with ErrTruncated
+// rather than return a list that was cut short.
+func JSON(ctx context.Context, db *DB, q query.Query) (json.RawMessage, error) {
+	c, err := db.newCall("JSON", q)
+	if err != nil {
+		return nil, err
+	}
+	bounded := c.bound()
+	res, err := c.run(ctx, func(r *Result) error { return bounded.check(int(r.Rows)) })
+	if err != nil {
+		return nil, err
+	}
+	return res.Body, nil
+}
+
+func (db *DB) decoding() decode.Options { return decode.Options{NullAsZero: db.cfg.NullAsZero} }
+
+// newCall checks q and starts the clock.
+func (db *DB) newCall(verb string, q query.Query) (*call, error) {
+	c := &call{db: db, verb: verb, spec: q.Spec(), start: db.cfg.now()}
+	if err := errors.Join(q.Err(), validate(&c.spec)); err != nil {
+		return nil, c.fail("", err)
+	}
+	rewrite(&c.spec)
+	return c, nil
+}
+
+// bound is the row limit of a list.
+type bound struct {
+	rows int // 0: none of its own to check
+}
+
+// bound gives the call's query the row limit, unless it has a lower one.
+func (c *call) bound() bound {
+	limit := int64(c.db.cfg.MaxRows)
+	if limit < 0 || c.spec.HasLimit && c.spec.Limit <= limit {
+		return bound{}
+	}
+	c.spec.Limit, c.spec.HasLimit = limit, true
+	return bound{rows: int(limit)}
+}
+
+func (b bound) check(rows int) error {
+	if b.rows > 0 && rows >= b.rows {
+		return ErrTruncated
+	}
+	return nil
+}
