@@ -88,6 +88,9 @@ func (c *call) run(ctx context.Context, decode func(*Result) error) (*Result, er
 
 	res, err := backend.Do(ctx, &Call{Query: &c.spec, Identity: id})
 	received := db.cfg.now()
+	if err == nil && res == nil {
+		err = errors.New("the backend answered nothing")
+	}
 	if err == nil && decode != nil {
 		err = decode(res)
 	}
@@ -97,10 +100,12 @@ func (c *call) run(ctx context.Context, decode func(*Result) error) (*Result, er
 	}
 	if len(db.cfg.Observers) > 0 {
 		e := CallEnd{CallStart: start, End: end, Rows: -1, Err: err}
+		var phases []Phase
 		if res != nil {
 			e.Rows, e.Bytes, e.Status, e.Conn = res.Rows, len(res.Body), res.Status, res.Conn
-			e.Phases = append(res.Phases, Phase{Name: PhaseDecode, Start: received, Duration: end.Sub(received)})
+			phases = res.Phases
 		}
+		e.Phases = contiguous(phases, c.start, received, end)
 		if ee, ok := errors.AsType[*Error](err); ok && e.Status == 0 {
 			e.Status = ee.HTTPStatus
 		}
@@ -109,6 +114,26 @@ func (c *call) run(ctx context.Context, decode func(*Result) error) (*Result, er
 		}
 	}
 	return res, err
+}
+
+// contiguous makes a backend's phases cover the whole call: the facade's own work
+// before them counts as preparing, whatever follows them as decoding.
+func contiguous(phases []Phase, start, received, end time.Time) []Phase {
+	all := make([]Phase, 0, len(phases)+2)
+	sent := received
+	if len(phases) > 0 {
+		sent = phases[0].Start
+	}
+	if len(phases) > 0 && phases[0].Name == PhasePrepare {
+		first := phases[0]
+		first.Start, first.Duration = start, first.Duration+first.Start.Sub(start)
+		all = append(append(all, first), phases[1:]...)
+	} else {
+		all = append(append(all, Phase{Name: PhasePrepare, Start: start, Duration: sent.Sub(start)}), phases...)
+	}
+	last := all[len(all)-1]
+	received = last.Start.Add(last.Duration)
+	return append(all, Phase{Name: PhaseDecode, Start: received, Duration: end.Sub(received)})
 }
 
 // identity returns who the call acts as.
@@ -178,12 +203,19 @@ func (c *call) fail(p Path, err error) error {
 				e.Kind = k
 			}
 		}
+		if e.Kind == ErrNoIdentity {
+			e.Code, e.HTTPStatus = codeAnonymous, 401
+		}
 		if e.Kind == nil {
 			e.Advice = err.Error()
 		}
 	}
 	return e.With(ServerText{}, err)
 }
+
+// codeAnonymous is PostgREST's code for a request without a token where anonymous
+// access is off.
+const codeAnonymous = "PGRST302"
 
 // defaultRouter sends everything one way.
 type defaultRouter struct{ path Path }

@@ -1,0 +1,143 @@
+package dbaccess_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"time"
+
+	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/auth"
+	"github.com/twinpath/twinpath/dbaccess/query"
+)
+
+// canned answers every call with one body, so that the examples need no server.
+func canned(body string, total int64) *fakeBackend {
+	return &fakeBackend{body: body, rows: total, total: total}
+}
+
+func ExampleNew() {
+	db, err := dbaccess.New(dbaccess.Config{
+		REST:   canned(`[]`, 0), // rest.New(…)
+		Direct: canned(`[]`, 0), // direct.New(…)
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	if err := db.Start(ctx); err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close(ctx)
+
+	_, err = dbaccess.JSON(ctx, db, query.From("companies"))
+	fmt.Println(errors.Is(err, dbaccess.ErrNoIdentity))
+	// Output: true
+}
+
+func ExampleAll() {
+	type Filing struct {
+		ID      int64     `db:"id"`
+		Ticker  string    `db:"ticker"`
+		FiledAt time.Time `db:"filed_at"`
+	}
+	db, err := dbaccess.New(dbaccess.Config{REST: canned(`[{"id":7,"ticker":"ACME","filed_at":"2026-03-01T18:00:00+09:00"}]`, 1)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := auth.With(context.Background(), auth.Identity{Role: "anon"})
+
+	recent := query.From("insider_transactions").Named("recent_filings").OrderBy(query.Desc("filed_at")).Limit(50)
+	filings, err := dbaccess.All[Filing](ctx, db, recent.Where(query.Eq("ticker", "ACME")))
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, f := range filings {
+		fmt.Println(f.ID, f.Ticker, f.FiledAt)
+	}
+	// Output: 7 ACME 2026-03-01 09:00:00 +0000 UTC
+}
+
+func ExampleOne() {
+	type Company struct {
+		Ticker string `db:"ticker"`
+		Name   string `db:"name"`
+	}
+	db, err := dbaccess.New(dbaccess.Config{REST: canned(`{"ticker":"ACME","name":"Acme Corp"}`, 1)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := auth.With(context.Background(), auth.Identity{Role: "anon"})
+
+	c, err := dbaccess.One[Company](ctx, db, query.From("companies").Where(query.Eq("ticker", "ACME")))
+	fmt.Println(c.Name, err)
+	// Output: Acme Corp <nil>
+}
+
+func ExampleFirst() {
+	type Company struct {
+		Name string `db:"name"`
+	}
+	db, err := dbaccess.New(dbaccess.Config{REST: canned(`[]`, 0)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := auth.With(context.Background(), auth.Identity{Role: "anon"})
+
+	_, err = dbaccess.First[Company](ctx, db, query.From("companies").Named("largest").OrderBy(query.Desc("market_cap").NullsLast()))
+	fmt.Println(errors.Is(err, dbaccess.ErrNoRows), err)
+	// Output: true dbaccess: largest over rest: no rows
+}
+
+func ExamplePage() {
+	type Company struct {
+		Name string `db:"name"`
+	}
+	db, err := dbaccess.New(dbaccess.Config{REST: canned(`[{"name":"Acme Corp"}]`, 50)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := auth.With(context.Background(), auth.Identity{Role: "anon"})
+
+	page, total, err := dbaccess.Page[Company](ctx, db, query.From("companies").OrderBy(query.Asc("name")).Limit(1))
+	fmt.Println(len(page), total, err)
+	// Output: 1 50 <nil>
+}
+
+func ExampleCount() {
+	db, err := dbaccess.New(dbaccess.Config{REST: canned(``, 50)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := auth.With(context.Background(), auth.Identity{Role: "anon"})
+
+	n, err := dbaccess.Count(ctx, db, query.From("companies"))
+	fmt.Println(n, err)
+	// Output: 50 <nil>
+}
+
+func ExampleJSON() {
+	db, err := dbaccess.New(dbaccess.Config{REST: canned(`[{"ticker":"ACME"}]`, 1)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := auth.With(context.Background(), auth.Identity{Role: "anon"})
+
+	rows, err := dbaccess.JSON(ctx, db, query.From("companies").Columns("ticker"))
+	fmt.Println(string(rows), err)
+	// Output: [{"ticker":"ACME"}] <nil>
+}
+
+func ExampleWithDecision() {
+	db, err := dbaccess.New(dbaccess.Config{REST: canned(`[]`, 0), Direct: canned(`[{"path":"direct"}]`, 1)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := auth.With(context.Background(), auth.Identity{Role: "service_role"})
+	ctx = dbaccess.WithDecision(ctx, dbaccess.Decision{Path: dbaccess.Direct, Reason: "nightly job"})
+
+	rows, err := dbaccess.JSON(ctx, db, query.From("companies"))
+	fmt.Println(string(rows), err)
+	// Output: [{"path":"direct"}] <nil>
+}
