@@ -24,7 +24,8 @@ type Statement struct {
 type Program struct {
 	Main Statement
 	// Plan, when not nil, is an EXPLAIN (FORMAT JSON) whose "Plan Rows" is the
-	// total of a query that asked for the planner's estimate.
+	// planner's estimate of the total. [Total] makes the answer's total of it and
+	// of what Main has counted.
 	Plan *Statement
 }
 
@@ -32,4 +33,8 @@ type Program struct {
 type SQLOptions struct {
 	Schema string // schema of queries that name none. Required
 	Clock  bool   // add the server's clock as the last column
+
+	// MaxRows is PostgREST's db-max-rows: it bounds the rows of every read, and
+	// how far an estimated count counts. Defaults to 0, no bound.
+	MaxRows int64
 }

@@ -1,0 +1,99 @@
+package compile
+
+import (
+	"strconv"
+
+	"github.com/twinpath/twinpath/dbaccess/query"
+)
+
+// Reply is how PostgREST answers a read that the database has answered.
+type Reply struct {
+	Status       int      // 200, 206, 406 or 416
+	ContentRange string   // value of the Content-Range header; "" when the answer has none
+	Failure      *Failure // nil when the rows are the answer's body
+}
+
+// Failure is the error that PostgREST sends in place of rows.
+type Failure struct {
+	Code    string
+	Message string
+	Details string // "" is JSON null
+}
+
+// NotCounted is the total of a query that doesn't count.
+const NotCounted = -1
+
+// Answer gives PostgREST's answer to a read that returned a number of rows, of
+// total that match, or [NotCounted].
+//
+// A single row that isn't one is refused first (PGRST116), without a
+// Content-Range. A window that starts past the last matching row is refused
+// when rows were counted (PGRST103), with the Content-Range, and is otherwise
+// an empty list. See PostgREST's RangeQuery module, rangeStatusHeader.
+func Answer(s *query.Spec, rows, total int64) Reply {
+	if s.Single && rows != 1 {
+		return Reply{Status: 406, Failure: &Failure{
+			Code:    "PGRST116",
+			Message: "Cannot coerce the result to a single JSON object",
+			Details: "The result contains " + strconv.FormatInt(rows, 10) + " rows",
+		}}
+	}
+	lower := s.Offset
+	if s.HasLimit && s.Limit == 0 {
+		lower = 0
+	}
+	r := Reply{Status: 200, ContentRange: contentRange(lower, rows, total)}
+	switch {
+	case total < 0:
+	case lower > total:
+		r.Status = 416
+		r.Failure = &Failure{
+			Code:    "PGRST103",
+			Message: "Requested range not satisfiable",
+			Details: "An offset of " + strconv.FormatInt(lower, 10) + " was requested, but there are only " +
+				strconv.FormatInt(total, 10) + " rows.",
+		}
+	case rows < total:
+		r.Status = 206
+	}
+	return r
+}
+
+func contentRange(lower, rows, total int64) string {
+	b := make([]byte, 0, 24)
+	if rows > 0 && total != 0 {
+		b = strconv.AppendInt(b, lower, 10)
+		b = append(b, '-')
+		b = strconv.AppendInt(b, lower+rows-1, 10)
+	} else {
+		b = append(b, '*')
+	}
+	b = append(b, '/')
+	if total < 0 {
+		b = append(b, '*')
+	} else {
+		b = strconv.AppendInt(b, total, 10)
+	}
+	return string(b)
+}
+
+// Total makes the total of a query that asked for one of what its [Program]
+// yielded: the rows that Main counted and those that Plan expects, each
+// [NotCounted] where there is none. maxRows is that of [SQLOptions].
+//
+// An exact count counts, a planned one takes the plan's word, and an estimated
+// one counts up to maxRows and beyond that takes what is larger.
+func Total(s *query.Spec, counted, planned, maxRows int64) int64 {
+	switch s.Count {
+	case query.CountExact:
+		return counted
+	case query.CountPlanned:
+		return planned
+	case query.CountEstimated:
+		if maxRows > 0 && counted <= maxRows {
+			return counted
+		}
+		return max(counted, planned)
+	}
+	return NotCounted
+}
