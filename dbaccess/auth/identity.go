@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"unicode/utf8"
 )
 
 // Identity is who a call acts as. It prints as its role alone: claims and token
@@ -24,16 +25,24 @@ type Identity struct {
 	Token string
 }
 
-// Subject returns the claim "sub", or "" where there is none. It is what
-// percentage roll-outs divide users by.
+// Subject returns the claim "sub", or "" where there is none that is a string.
+// It is what percentage roll-outs divide users by.
 func (id Identity) Subject() string {
-	var c struct {
-		Sub string `json:"sub"`
-	}
-	if len(id.Claims) == 0 || json.Unmarshal(id.Claims, &c) != nil {
+	if !isObject(id.Claims) {
 		return ""
 	}
-	return c.Sub
+	v, _ := lookup(id.Claims, "sub")
+	if len(v) < 2 || v[0] != '"' {
+		return ""
+	}
+	if plain := v[1 : len(v)-1]; bytes.IndexByte(plain, '\\') < 0 {
+		return string(plain)
+	}
+	var sub string
+	if json.Unmarshal(v, &sub) != nil {
+		return ""
+	}
+	return sub
 }
 
 // Validate reports why no call can act as the identity. The role "none" is
@@ -47,7 +56,9 @@ func (id Identity) Validate() error {
 	case strings.IndexByte(id.Role, 0) >= 0:
 		return errors.New("auth: role name with a zero byte")
 	case len(id.Claims) > 0 && !isObject(id.Claims):
-		return errors.New("auth: Identity.Claims must be a JSON object")
+		return errNotObject
+	case !utf8.ValidString(id.Role) || !utf8.Valid(id.Claims):
+		return errors.New("auth: role or claims that are not valid UTF-8, which Postgres refuses")
 	}
 	return nil
 }
@@ -58,7 +69,8 @@ func isObject(b []byte) bool {
 }
 
 // ClaimsWithRole returns the claims as Postgres gets to see them: a JSON object
-// whose member "role" is the identity's, whatever the claims say.
+// whose one member "role" is the identity's, whatever the claims say. All else
+// keeps its bytes, numbers included.
 func (id Identity) ClaimsWithRole() (json.RawMessage, error) {
 	role, err := json.Marshal(id.Role)
 	if err != nil {
@@ -67,16 +79,27 @@ func (id Identity) ClaimsWithRole() (json.RawMessage, error) {
 	if len(id.Claims) == 0 {
 		return append(append([]byte(`{"role":`), role...), '}'), nil
 	}
-	members := map[string]json.RawMessage{}
-	if err := json.Unmarshal(id.Claims, &members); err != nil {
-		return nil, errors.New("auth: Identity.Claims must be a JSON object")
+	if !isObject(id.Claims) {
+		return nil, errNotObject
 	}
-	if string(members["role"]) == string(role) {
+	if v, n := lookup(id.Claims, "role"); n == 1 && bytes.Equal(v, role) {
 		return id.Claims, nil
 	}
-	members["role"] = role
-	return json.Marshal(members)
+	out := append(make([]byte, 0, len(id.Claims)+len(role)+len(`"role":,`)), '{')
+	for ms := membersOf(id.Claims); ; {
+		m, ok := ms.next()
+		if !ok {
+			break
+		}
+		if !m.is("role") {
+			out = append(append(out, id.Claims[m.start:m.end]...), ',')
+		}
+	}
+	out = append(append(out, `"role":`...), role...)
+	return append(out, '}'), nil
 }
+
+var errNotObject = errors.New("auth: Identity.Claims must be a JSON object")
 
 // String returns the role.
 func (id Identity) String() string { return "identity(" + id.Role + ")" }

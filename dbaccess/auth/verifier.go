@@ -24,8 +24,11 @@ type TokenError struct {
 	// answer 401.
 	// Source: https://docs.postgrest.org/en/stable/references/errors.html
 	Code string
-	// Reason completes the sentence "bearer token refused: …".
+	// Reason completes the sentence "bearer token refused: …". It is the message
+	// that PostgREST answers for the same token, where PostgREST has one.
 	Reason string
+	// Details is what PostgREST adds to its message, "" when it adds nothing.
+	Details string
 }
 
 func (e *TokenError) Error() string { return "auth: bearer token refused: " + e.Reason }
