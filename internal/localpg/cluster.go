@@ -144,30 +144,40 @@ func (c *Cluster) run(ctx context.Context) error {
 func awaitServer(ctx context.Context, timeout time.Duration, p *process, dsn string, hello func(*pgconn.PgConn)) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
+	// A server that lost its port to a silent stranger has ended, while the login waits for the stranger.
+	go func() {
+		select {
+		case <-p.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
 	for {
 		conn, err := connect(ctx, dsn)
-		if err == nil && p.running() {
-			if hello != nil {
+		if err == nil {
+			ours := p.running()
+			if ours && hello != nil {
 				hello(conn)
 			}
-			return conn.Close(ctx)
-		}
-		if err == nil {
-			_ = conn.Close(ctx) // someone else answers on that port
+			_ = conn.Close(ctx) // it was only to see that there is an answer
+			if ours {
+				return nil
+			}
 		}
 		timer := time.NewTimer(20 * time.Millisecond)
 		select {
-		case <-p.done:
-			timer.Stop()
-			if p.err == nil {
-				return errors.New("it ended by itself")
-			}
-			return p.err
 		case <-ctx.Done():
-			timer.Stop()
-			return errors.Join(ctx.Err(), err)
 		case <-timer.C:
+			continue
 		}
+		timer.Stop()
+		if p.running() {
+			return errors.Join(ctx.Err(), err)
+		}
+		if p.err == nil {
+			return errors.New("it ended by itself")
+		}
+		return p.err
 	}
 }
 

@@ -124,7 +124,7 @@ func validNames(field string, settings map[string]string) error {
 	for name, value := range settings {
 		for _, r := range name {
 			if (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && r != '_' && r != '.' {
-				errs = append(errs, fmt.Errorf("localpg: %s has a setting named %q; use letters, digits, _ and .", field, name))
+				errs = append(errs, fmt.Errorf("localpg: %s has a setting named %q; use letters, digits, dots and underscores", field, name))
 				break
 			}
 		}

@@ -22,9 +22,10 @@ func startedAt(pid int) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	// Field 2 is the program's name in parentheses and may hold spaces and parentheses itself.
+	// Field 2 is the program's name in parentheses and may hold spaces and parentheses itself, so
+	// counting begins after it: field 3, the state, has index 0.
 	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	const state, starttime = 3 - 3, 22 - 3 // the first field left is number 3
+	const state, starttime = 0, 19
 	if len(fields) <= starttime || string(fields[state]) == "Z" {
 		return "", false
 	}
