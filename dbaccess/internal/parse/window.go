@@ -1,0 +1,147 @@
+package parse
+
+import (
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// span is a range of row numbers, both ends included.
+type span struct {
+	lower, upper int64
+	open         bool // no upper end
+}
+
+func (r span) empty() bool { return !r.open && r.upper < r.lower }
+
+// intersect is the part that two ranges share. Like PostgREST's, it keeps the
+// bounds of an empty part of two ranges that are not.
+func (r span) intersect(o span) span {
+	if r.empty() || o.empty() {
+		return span{upper: math.MinInt64}
+	}
+	out := span{lower: max(r.lower, o.lower), open: r.open && o.open}
+	switch {
+	case r.open:
+		out.upper = o.upper
+	case o.open:
+		out.upper = r.upper
+	default:
+		out.upper = min(r.upper, o.upper)
+	}
+	return out
+}
+
+// window works out which rows are wanted, from limit, offset and the Range header.
+// It follows PostgREST's getRanges step by step, because what that makes of odd
+// combinations can't be described otherwise: a negative offset shortens the
+// limit, an offset beside a limit of zero is refused, and a limit that is no number
+// counts as none unless there is an offset too.
+func (ps *params) window(rangeHeader string) *Error {
+	limits := span{open: true}
+	limit, limitOK, e := number(ps.limit)
+	if e != nil {
+		return e
+	}
+	offset, offsetOK, e := number(ps.offset)
+	if e != nil {
+		return e
+	}
+	if ps.hasLimit && limitOK {
+		limits = span{open: true}.intersect(span{lower: math.MinInt64, upper: limit - 1})
+	}
+	if ps.hasOffset {
+		o := int64(0)
+		if offsetOK {
+			o = offset
+		}
+		switch {
+		case ps.hasLimit:
+			n := int64(0)
+			if limitOK {
+				n = limits.upper - limits.lower + 1
+			}
+			limits = span{lower: o, upper: o + n - 1}
+		default:
+			limits = span{lower: o, open: true}
+		}
+	}
+
+	header, e := headerRange(rangeHeader)
+	if e != nil {
+		return e
+	}
+	if !limits.open && limits.upper == -1 { // limit=0
+		ps.spec.Limit, ps.spec.HasLimit = 0, true
+		return nil
+	}
+	r := header.intersect(limits)
+	if r.empty() {
+		details := "Limit should be greater than or equal to zero."
+		if header.empty() {
+			details = "The lower boundary must be lower than or equal to the upper boundary in the Range header."
+		}
+		return &Error{
+			Status:  http.StatusRequestedRangeNotSatisfiable,
+			Code:    "PGRST103",
+			Message: "Requested range not satisfiable",
+			Details: details,
+		}
+	}
+	ps.spec.Offset = r.lower
+	if !r.open {
+		ps.spec.Limit, ps.spec.HasLimit = r.upper-r.lower+1, true
+	}
+	return nil
+}
+
+// headerRange reads a Range header, which is ignored unless it is of the form
+// that PostgREST knows.
+func headerRange(h string) (span, *Error) {
+	from, to, found := strings.Cut(h, "-")
+	if !found || !digits(from) || to != "" && !digits(to) {
+		return span{open: true}, nil
+	}
+	r := span{open: to == ""}
+	var e *Error
+	if r.lower, _, e = number(from); e != nil {
+		return r, e
+	}
+	if !r.open {
+		r.upper, _, e = number(to)
+	}
+	return r, e
+}
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// bound keeps sums of two numbers within 64 bits.
+const bound = math.MaxInt64 / 4
+
+// number reads a row number. ok is false for text that is none.
+func number(text string) (n int64, ok bool, e *Error) {
+	t := strings.TrimSpace(text)
+	sign, abs := int64(1), t
+	if rest, negative := strings.CutPrefix(t, "-"); negative {
+		sign, abs = -1, strings.TrimSpace(rest)
+	}
+	if !digits(abs) {
+		return 0, false, nil
+	}
+	n, err := strconv.ParseInt(abs, 10, 64)
+	switch {
+	case err != nil && sign > 0:
+		return 0, false, outOfRange(abs, "bigint")
+	case err != nil || n > bound:
+		n = bound
+	}
+	return sign * n, true, nil
+}
