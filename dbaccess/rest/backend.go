@@ -1,0 +1,159 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"github.com/supabase-community/postgrest-go"
+
+	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/internal/compile"
+)
+
+// Backend runs calls through PostgREST. It is safe for concurrent use.
+type Backend struct {
+	cfg     Config
+	base    *url.URL
+	client  string // base, as postgrest-go takes it
+	version version
+	parent  http.RoundTripper
+	own     *http.Transport // parent, when the backend made it
+
+	mu      sync.Mutex
+	running int
+	closed  bool
+	drained chan struct{} // closed when the last call ends after Close
+}
+
+var _ dbaccess.Backend = (*Backend)(nil)
+
+// New makes a backend. It opens no connection. Its error names everything that
+// is wrong with the config.
+func New(cfg Config) (*Backend, error) {
+	base, err := cfg.validate()
+	if err != nil {
+		return nil, err
+	}
+	cfg = cfg.WithDefaults()
+	b := &Backend{cfg: cfg, base: base, client: base.String(), parent: cfg.Transport, drained: make(chan struct{})}
+	if cfg.ServerVersion != "" {
+		b.version = parseVersion(cfg.ServerVersion)
+	}
+	if b.parent == nil {
+		b.own = newTransport()
+		b.parent = b.own
+	}
+	return b, nil
+}
+
+// Do runs one call. The result is not nil beside an error either, once the
+// request has been made: it tells the phases, the status and, for a window
+// past the end, the total.
+func (b *Backend) Do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, error) {
+	res, err := b.do(ctx, c)
+	if e, ok := errors.AsType[*dbaccess.Error](err); ok {
+		e.Op, e.Query = c.Query.Op.String(), c.Query.Name
+		if e.Query == "" {
+			e.Query = c.Query.Summary()
+		}
+	}
+	return res, err
+}
+
+func (b *Backend) do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, error) {
+	start := time.Now()
+	if !b.enter() {
+		return nil, closedError()
+	}
+	defer b.leave()
+
+	req, err := compile.REST(c.Query)
+	if err != nil {
+		return nil, compileError(err)
+	}
+	if req.Profile == "" {
+		req.Profile = b.cfg.Schema
+	}
+	bounded := false
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, b.cfg.Timeout)
+		defer cancel()
+		bounded = true
+	}
+	authorization, err := b.authorize(ctx, c.Identity)
+	if err != nil {
+		return nil, err
+	}
+
+	x := &exchange{backend: b, ctx: ctx, bounded: bounded, request: req, authorization: authorization}
+	x.timeline.start = start
+	client := postgrest.NewClient(b.client, req.Profile, nil)
+	client.Transport.Parent = x
+	// The exchange sends its own path, query and headers: the builder is given
+	// nothing that it could mangle.
+	_, _, err = client.From(placeholder).Select(placeholder, "", c.Query.Head).Execute()
+	res := x.result(c.Query)
+	switch {
+	case x.err != nil:
+		return res, x.err
+	case err != nil: // postgrest-go refused before it came to the exchange
+		return res, clientError(err)
+	}
+	return res, nil
+}
+
+// placeholder stands for table and columns in postgrest-go's builder.
+const placeholder = "x"
+
+func (b *Backend) enter() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return false
+	}
+	b.running++
+	return true
+}
+
+func (b *Backend) leave() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.running--
+	if b.closed && b.running == 0 {
+		close(b.drained)
+	}
+}
+
+// Close waits for running calls until ctx ends, and closes the connections of
+// the backend's own transport. Calls made afterwards fail with
+// dbaccess.ErrClosed. Closing again waits again.
+func (b *Backend) Close(ctx context.Context) error {
+	b.mu.Lock()
+	if !b.closed {
+		b.closed = true
+		if b.running == 0 {
+			close(b.drained)
+		}
+	}
+	b.mu.Unlock()
+
+	var err error
+	select {
+	case <-b.drained:
+	case <-ctx.Done():
+		select {
+		case <-b.drained: // a ctx that had ended before still finds nothing to wait for
+		default:
+			err = ctx.Err()
+		}
+	}
+	if b.own != nil {
+		b.own.CloseIdleConnections()
+	}
+	return err
+}

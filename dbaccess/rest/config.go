@@ -1,0 +1,147 @@
+package rest
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/twinpath/twinpath/dbaccess/auth"
+)
+
+// Defaults of [Config].
+const (
+	DefaultMaxBodyBytes = 64 << 20
+	DefaultTimeout      = 30 * time.Second
+	DefaultAnonRole     = "anon"
+)
+
+// Config makes a [Backend].
+type Config struct {
+	// URL is PostgREST's root: https://<project>.supabase.co/rest/v1 on
+	// Supabase. It has no user, query or fragment. Required.
+	URL string
+	// APIKey is the key that Supabase's gateway asks for, sent as the header
+	// "apikey". Defaults to none.
+	APIKey string
+	// Schema is the schema of queries that name none, sent as Accept-Profile.
+	// Defaults to "", PostgREST's first exposed schema.
+	Schema string
+	// AnonRole is the role of calls that need no token, PostgREST's
+	// db-anon-role. Defaults to DefaultAnonRole.
+	AnonRole string
+	// Signer mints the token of an identity that has none. Defaults to none: such
+	// calls fail with ErrNoToken.
+	Signer auth.Signer
+	// Transport sends the requests. Whoever gives one closes it. Defaults to a
+	// transport of the backend's own, which keeps up to 64 connections, each for
+	// at most 30 s of idleness: PostgREST closes them a little later.
+	Transport http.RoundTripper
+	// MaxBodyBytes bounds the body of an answer, uncompressed. Defaults to
+	// DefaultMaxBodyBytes.
+	MaxBodyBytes int64
+	// Timeout bounds calls whose context has no deadline. It can't be turned off,
+	// because some errors make PostgREST before version 16 retry without end.
+	// Defaults to DefaultTimeout.
+	Timeout time.Duration
+	// ServerVersion is PostgREST's version, such as "14.2", for gateways that
+	// hide the header Server. PostgREST's own account of its time
+	// (Server-Timing) is used from 14.2 on, before which it was wrong. Defaults to
+	// what the header says.
+	ServerVersion string
+}
+
+// WithDefaults returns the config with every default filled in, except for
+// Transport.
+func (c Config) WithDefaults() Config {
+	if c.AnonRole == "" {
+		c.AnonRole = DefaultAnonRole
+	}
+	if c.MaxBodyBytes == 0 {
+		c.MaxBodyBytes = DefaultMaxBodyBytes
+	}
+	if c.Timeout == 0 {
+		c.Timeout = DefaultTimeout
+	}
+	return c
+}
+
+// validate returns the parsed URL, or everything that is wrong.
+func (c Config) validate() (*url.URL, error) {
+	u, err := parseBase(c.URL)
+	errs := []error{err}
+	if !isHeaderValue(c.APIKey) {
+		errs = append(errs, errors.New("Config.APIKey has characters that no header may have: check for line breaks and quotes"))
+	}
+	if !isHeaderValue(c.Schema) {
+		errs = append(errs, errors.New("Config.Schema has characters that no header may have"))
+	}
+	if c.MaxBodyBytes < 0 {
+		errs = append(errs, errors.New("Config.MaxBodyBytes must be positive, or 0 for the default"))
+	}
+	if c.Timeout < 0 {
+		errs = append(errs, errors.New("Config.Timeout must be positive, or 0 for the default: it can't be turned off"))
+	}
+	if c.ServerVersion != "" && parseVersion(c.ServerVersion) == (version{}) {
+		errs = append(errs, fmt.Errorf(`Config.ServerVersion %q is not a version: write it as "14.2"`, c.ServerVersion))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, fmt.Errorf("rest: %w", err)
+	}
+	return u, nil
+}
+
+// parseBase checks the URL. Its errors don't repeat it: it may hold a password.
+func parseBase(raw string) (*url.URL, error) {
+	if raw == "" {
+		return nil, errors.New("Config.URL is empty: set it to PostgREST's root, https://<project>.supabase.co/rest/v1 on Supabase")
+	}
+	u, err := url.Parse(raw)
+	if err != nil {
+		return nil, errors.New("Config.URL is not a URL")
+	}
+	var errs []error
+	if u.Scheme != "http" && u.Scheme != "https" {
+		errs = append(errs, errors.New("Config.URL must start with http:// or https://"))
+	} else if u.Hostname() == "" {
+		errs = append(errs, errors.New("Config.URL has no host"))
+	}
+	if u.User != nil {
+		errs = append(errs, errors.New("Config.URL has a user: PostgREST takes tokens, see Config.APIKey and auth.Identity.Token"))
+	}
+	if u.RawQuery != "" || u.ForceQuery {
+		errs = append(errs, errors.New("Config.URL has a query: leave it out"))
+	}
+	if u.Fragment != "" {
+		errs = append(errs, errors.New("Config.URL has a fragment: leave it out"))
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	u.Path = strings.TrimRight(u.Path, "/")
+	u.RawPath = strings.TrimRight(u.RawPath, "/")
+	return u, nil
+}
+
+// isHeaderValue says whether s may be sent as a header's value as it is.
+func isHeaderValue(s string) bool {
+	for i := range len(s) {
+		if s[i] < 0x20 || s[i] == 0x7f {
+			return false
+		}
+	}
+	return true
+}
+
+// isToken says whether s may be a bearer token.
+// Source: RFC 6750, section 2.1, which allows less.
+func isToken(s string) bool {
+	for i := range len(s) {
+		if s[i] <= 0x20 || s[i] >= 0x7f {
+			return false
+		}
+	}
+	return s != ""
+}

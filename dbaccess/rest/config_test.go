@@ -1,0 +1,64 @@
+package rest_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/twinpath/twinpath/dbaccess/rest"
+)
+
+func TestNewReportsEverythingThatIsWrong(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		cfg  rest.Config
+		want []string // parts of the error, none when there must be none
+	}{
+		"plain":         {cfg: rest.Config{URL: "http://localhost:3000"}},
+		"slash at end":  {cfg: rest.Config{URL: "https://x.supabase.co/rest/v1/", APIKey: "k", ServerVersion: "v14.2.1"}},
+		"no URL":        {cfg: rest.Config{}, want: []string{"Config.URL is empty"}},
+		"not a URL":     {cfg: rest.Config{URL: "http://a b:%zz"}, want: []string{"Config.URL is not a URL"}},
+		"scheme":        {cfg: rest.Config{URL: "ftp://h/"}, want: []string{"http://"}},
+		"relative":      {cfg: rest.Config{URL: "/rest/v1"}, want: []string{"http://"}},
+		"no host":       {cfg: rest.Config{URL: "http:///rest/v1"}, want: []string{"no host"}},
+		"port alone":    {cfg: rest.Config{URL: "http://:3000"}, want: []string{"no host"}},
+		"user":          {cfg: rest.Config{URL: "https://me:sesame@h/"}, want: []string{"has a user"}},
+		"query":         {cfg: rest.Config{URL: "https://h/?apikey=sesame"}, want: []string{"has a query"}},
+		"empty query":   {cfg: rest.Config{URL: "https://h/?"}, want: []string{"has a query"}},
+		"fragment":      {cfg: rest.Config{URL: "https://h/#x"}, want: []string{"has a fragment"}},
+		"key":           {cfg: rest.Config{URL: "https://h", APIKey: "sesame\n"}, want: []string{"Config.APIKey"}},
+		"schema":        {cfg: rest.Config{URL: "https://h", Schema: "a\rb"}, want: []string{"Config.Schema"}},
+		"body":          {cfg: rest.Config{URL: "https://h", MaxBodyBytes: -1}, want: []string{"Config.MaxBodyBytes"}},
+		"timeout":       {cfg: rest.Config{URL: "https://h", Timeout: -1}, want: []string{"Config.Timeout"}},
+		"version":       {cfg: rest.Config{URL: "https://h", ServerVersion: "latest"}, want: []string{"Config.ServerVersion"}},
+		"version, half": {cfg: rest.Config{URL: "https://h", ServerVersion: "14.x"}, want: []string{"Config.ServerVersion"}},
+		"all at once": {
+			cfg: rest.Config{
+				URL: "http://me:sesame@h?q#f", APIKey: "sesame\n", Schema: "\x00",
+				MaxBodyBytes: -1, Timeout: -1, ServerVersion: "x",
+			},
+			want: []string{"a user", "a query", "a fragment", "APIKey", "Schema", "MaxBodyBytes", "Timeout", "ServerVersion"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := rest.New(tt.cfg)
+			if len(tt.want) == 0 {
+				if err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, part := range tt.want {
+				if !strings.Contains(err.Error(), part) {
+					t.Errorf("the error lacks %q: %v", part, err)
+				}
+			}
+			if strings.Contains(err.Error(), "sesame") {
+				t.Errorf("the error tells a secret: %v", err)
+			}
+		})
+	}
+}

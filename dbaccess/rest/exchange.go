@@ -1,0 +1,191 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/internal/compile"
+	"github.com/twinpath/twinpath/dbaccess/query"
+)
+
+// maxErrorBytes bounds what is read of an answer that is an error.
+const maxErrorBytes = 64 << 10
+
+// exchange is the round tripper of one call: it sends the compiled request in
+// place of postgrest-go's, and keeps the answer.
+type exchange struct {
+	backend       *Backend
+	ctx           context.Context
+	bounded       bool // by Config.Timeout, for want of a deadline
+	request       compile.Request
+	authorization string
+
+	timeline timeline
+	status   int
+	header   http.Header
+	body     []byte
+	err      error
+}
+
+var _ http.RoundTripper = (*exchange)(nil)
+
+// RoundTrip sends the request and reads the whole answer. What it returns to
+// postgrest-go is an empty 200: the answer is in the exchange, and copying the
+// rows once more would help nobody.
+func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
+	req, err := x.httpRequest(r)
+	if err != nil {
+		return nil, x.fail(err)
+	}
+	resp, err := x.backend.parent.RoundTrip(req)
+	if err != nil {
+		return nil, x.fail(x.transportError(err))
+	}
+	defer resp.Body.Close()
+	x.status, x.header = resp.StatusCode, resp.Header
+	if resp.StatusCode >= 300 {
+		// An error that can't be read in full is told as far as it goes.
+		x.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
+		return nil, x.fail(x.statusError())
+	}
+	if !isJSON(resp.Header.Get("Content-Type")) {
+		x.body, _ = io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
+		return nil, x.fail(x.foreignError())
+	}
+	if err := x.readBody(resp); err != nil {
+		return nil, x.fail(err)
+	}
+	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+}
+
+// fail notes the error for Do, which would get it wrapped in one that prints
+// the URL.
+func (x *exchange) fail(err error) error {
+	x.err = err
+	return err
+}
+
+func (x *exchange) httpRequest(r *http.Request) (*http.Request, error) {
+	target := *x.backend.base
+	path, err := url.PathUnescape(x.request.Path)
+	if err != nil {
+		return nil, compileError(err)
+	}
+	if path != x.request.Path || target.RawPath != "" {
+		target.RawPath = target.EscapedPath() + "/" + x.request.Path
+	}
+	target.Path += "/" + path
+	target.RawQuery = x.request.RawQuery
+
+	h := make(http.Header, 8)
+	h["Accept"] = []string{x.request.Accept}
+	h["X-Client-Info"] = r.Header["X-Client-Info"]
+	if x.request.Prefer != "" {
+		h["Prefer"] = []string{x.request.Prefer}
+	}
+	if x.request.Profile != "" {
+		h["Accept-Profile"] = []string{x.request.Profile}
+	}
+	if x.backend.cfg.APIKey != "" {
+		h["Apikey"] = []string{x.backend.cfg.APIKey}
+	}
+	if x.authorization != "" {
+		h["Authorization"] = []string{x.authorization}
+	}
+	ctx := httptrace.WithClientTrace(x.ctx, x.timeline.trace())
+	req := r.WithContext(ctx)
+	req.Method, req.URL, req.Host, req.Header = x.request.Method, &target, target.Host, h
+	req.Body, req.GetBody, req.ContentLength = nil, nil, 0
+	return req, nil
+}
+
+// readBody reads the rows, up to the limit.
+func (x *exchange) readBody(resp *http.Response) error {
+	limit := x.backend.cfg.MaxBodyBytes
+	if resp.ContentLength > limit {
+		return x.tooLarge()
+	}
+	var b bytes.Buffer
+	if n := resp.ContentLength; n > 0 && x.request.Method != http.MethodHead {
+		b.Grow(int(min(n, maxGrow)) + bytes.MinRead) // room to meet the end without growing
+	}
+	n, err := b.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	x.body = b.Bytes()
+	switch {
+	case err != nil:
+		return x.transportError(err)
+	case n > limit:
+		return x.tooLarge()
+	}
+	return nil
+}
+
+// maxGrow bounds the memory that is set aside on a Content-Length's word.
+const maxGrow = 1 << 20
+
+// isJSON says whether a Content-Type is one that PostgREST answers a read with.
+// An answer without one is given the benefit of the doubt.
+func isJSON(contentType string) bool {
+	return contentType == "" || strings.Contains(contentType, "json")
+}
+
+// result closes the call's books.
+func (x *exchange) result(q *query.Spec) *dbaccess.Result {
+	res := &dbaccess.Result{Rows: -1, Total: -1, Status: x.status}
+	res.Phases, res.Conn = x.timeline.phases(time.Now())
+	if x.header == nil {
+		return res
+	}
+	cr := parseContentRange(x.header.Get("Content-Range"))
+	res.Total = cr.total
+	if x.err != nil {
+		return res
+	}
+	res.Body, res.Rows = x.body, cr.rows
+	switch {
+	case q.Head:
+		res.Rows = 0
+	case q.Single:
+		res.Rows = 1
+	}
+	x.serverTiming(res.Phases)
+	return res
+}
+
+// serverTiming divides the wait by what PostgREST says about it.
+func (x *exchange) serverTiming(phases []dbaccess.Phase) {
+	header := x.header.Values("Server-Timing")
+	if len(header) == 0 {
+		return
+	}
+	v := x.backend.version
+	if v == (version{}) {
+		v = serverVersion(x.header.Get("Server"))
+	}
+	if !v.timed() {
+		return
+	}
+	for i := range phases {
+		if phases[i].Name == dbaccess.PhaseWait {
+			phases[i].Children = parseServerTiming(strings.Join(header, ","), phases[i])
+		}
+	}
+}
+
+func (x *exchange) tooLarge() error {
+	return &dbaccess.Error{
+		Path: dbaccess.REST, Kind: ErrBodyTooLarge,
+		Advice: "give the query a limit or fewer columns, or raise rest.Config.MaxBodyBytes",
+	}
+}
+
+// ErrBodyTooLarge means that an answer was longer than Config.MaxBodyBytes.
+var ErrBodyTooLarge = errors.New("answer too large")

@@ -1,0 +1,203 @@
+package rest_test
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/auth"
+	"github.com/twinpath/twinpath/dbaccess/query"
+	"github.com/twinpath/twinpath/dbaccess/rest"
+)
+
+// sent is what reached the server.
+type sent struct {
+	Method, URI, Host string
+	Header            http.Header
+}
+
+func TestRequest(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		query    query.Query
+		single   bool
+		head     bool
+		identity auth.Identity
+		config   func(*rest.Config)
+		want     sent
+	}{
+		"plain": {
+			query: query.From("companies"),
+			want:  sent{Method: "GET", URI: "/rest/v1/companies", Header: http.Header{"Accept": {"application/json"}}},
+		},
+		"two filters on a column": {
+			query: query.From("people").Columns("id").Where(query.Gte("age", 18), query.Lt("age", 65)),
+			want: sent{
+				Method: "GET", URI: "/rest/v1/people?select=id&and=(age.gte.%2218%22,age.lt.%2265%22)",
+				Header: http.Header{"Accept": {"application/json"}},
+			},
+		},
+		"one row": {
+			query: query.From("companies"), single: true,
+			want: sent{Method: "GET", URI: "/rest/v1/companies", Header: http.Header{"Accept": {"application/vnd.pgrst.object+json"}}},
+		},
+		"counted, without rows": {
+			query: query.FromSpec(query.Spec{From: "companies", Count: query.CountExact}), head: true,
+			want: sent{Method: "HEAD", URI: "/rest/v1/companies", Header: http.Header{"Accept": {"application/json"}, "Prefer": {"count=exact"}}},
+		},
+		"odd table": {
+			query: query.From("../auth v1?select=%41/x#é"),
+			want: sent{
+				Method: "GET", URI: "/rest/v1/..%2Fauth%20v1%3Fselect=%2541%2Fx%23%C3%A9",
+				Header: http.Header{"Accept": {"application/json"}},
+			},
+		},
+		"schema of the query": {
+			query:  query.From("notes").InSchema("private_api"),
+			config: func(c *rest.Config) { c.Schema = "api" },
+			want: sent{
+				Method: "GET", URI: "/rest/v1/notes",
+				Header: http.Header{"Accept": {"application/json"}, "Accept-Profile": {"private_api"}},
+			},
+		},
+		"schema of the config, and a key": {
+			query:  query.From("notes"),
+			config: func(c *rest.Config) { c.Schema, c.APIKey = "api", "sesame" },
+			want: sent{
+				Method: "GET", URI: "/rest/v1/notes",
+				Header: http.Header{"Accept": {"application/json"}, "Accept-Profile": {"api"}, "Apikey": {"sesame"}},
+			},
+		},
+		"token": {
+			query: query.From("notes"), identity: auth.Identity{Role: "authenticated", Token: "a.b.c"},
+			want: sent{
+				Method: "GET", URI: "/rest/v1/notes",
+				Header: http.Header{"Accept": {"application/json"}, "Authorization": {"Bearer a.b.c"}},
+			},
+		},
+		"token of an anonymous caller": {
+			query: query.From("notes"), identity: auth.Identity{Role: "anon", Token: "a.b.c"},
+			want: sent{
+				Method: "GET", URI: "/rest/v1/notes",
+				Header: http.Header{"Accept": {"application/json"}, "Authorization": {"Bearer a.b.c"}},
+			},
+		},
+		"signer": {
+			query: query.From("notes"), identity: auth.Identity{Role: "authenticated"},
+			config: func(c *rest.Config) { c.Signer = signer{token: "minted"} },
+			want: sent{
+				Method: "GET", URI: "/rest/v1/notes",
+				Header: http.Header{"Accept": {"application/json"}, "Authorization": {"Bearer minted"}},
+			},
+		},
+		"anonymous by another name": {
+			query: query.From("notes"), identity: auth.Identity{Role: "web_anon"},
+			config: func(c *rest.Config) { c.AnonRole = "web_anon" },
+			want:   sent{Method: "GET", URI: "/rest/v1/notes", Header: http.Header{"Accept": {"application/json"}}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var got sent
+			change := []func(*rest.Config){}
+			if tt.config != nil {
+				change = append(change, tt.config)
+			}
+			b := backend(t, func(w http.ResponseWriter, r *http.Request) {
+				r.Header.Del("User-Agent")
+				r.Header.Del("Accept-Encoding")
+				r.Header.Del("X-Client-Info")
+				got = sent{Method: r.Method, URI: r.RequestURI, Header: r.Header}
+				rows(w, r)
+			}, change...)
+			c := call(tt.query)
+			c.Query.Single, c.Query.Head = tt.single, tt.head
+			if tt.identity.Role != "" {
+				c.Identity = tt.identity
+			}
+			if _, err := b.Do(t.Context(), c); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("request (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+type signer struct {
+	token string
+	err   error
+}
+
+func (s signer) Sign(context.Context, auth.Identity) (string, error) { return s.token, s.err }
+
+func TestIdentityThatCantBeSent(t *testing.T) {
+	t.Parallel()
+	failed := errors.New("no key")
+	for name, tt := range map[string]struct {
+		identity auth.Identity
+		signer   auth.Signer
+		want     error
+	}{
+		"no signer":     {auth.Identity{Role: "authenticated"}, nil, rest.ErrNoToken},
+		"failed signer": {auth.Identity{Role: "authenticated"}, signer{err: failed}, failed},
+		"line break":    {auth.Identity{Role: "authenticated", Token: "sesame\r\nX-A: b"}, nil, dbaccess.ErrUnauthorized},
+		"blank":         {auth.Identity{Role: "authenticated", Token: "sesame open"}, nil, dbaccess.ErrUnauthorized},
+		"minted nil":    {auth.Identity{Role: "authenticated"}, signer{}, dbaccess.ErrUnauthorized},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := backend(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") },
+				func(c *rest.Config) { c.Signer = tt.signer })
+			c := call(query.From("t"))
+			c.Identity = tt.identity
+			_, err := b.Do(t.Context(), c)
+			if !errors.Is(err, tt.want) {
+				t.Errorf("error = %v, want %v", err, tt.want)
+			}
+			if e := asError(t, err); e.Advice == "" {
+				t.Error("the error has no advice")
+			}
+			if got := texts(t, err); containsAny(got, "sesame") {
+				t.Errorf("the error tells the token: %s", got)
+			}
+		})
+	}
+}
+
+func TestQueryThatCantBeSent(t *testing.T) {
+	t.Parallel()
+	b := backend(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
+	for _, table := range []string{".", ".."} {
+		_, err := b.Do(t.Context(), call(query.From(table)))
+		var u *query.UnsupportedError
+		if !errors.As(err, &u) {
+			t.Errorf("From(%q): error = %v, want a *query.UnsupportedError", table, err)
+		}
+	}
+}
+
+func TestRedirectIsRefused(t *testing.T) {
+	t.Parallel()
+	elsewhere := backendURL(t, func(http.ResponseWriter, *http.Request) { t.Error("the redirect was followed") })
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		b := backend(t, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere+"?token=sesame", status)
+		}, func(c *rest.Config) { c.APIKey = "sesame" })
+		c := call(query.From("t"))
+		c.Identity = auth.Identity{Role: "authenticated", Token: "sesame"}
+		_, err := b.Do(t.Context(), c)
+		e := asError(t, err)
+		if e.HTTPStatus != status || !containsAny(e.Advice, "redirect") {
+			t.Errorf("error = %v, want status %d and advice about redirects", e, status)
+		}
+		if containsAny(texts(t, err), "sesame", elsewhere) {
+			t.Errorf("the error tells where the redirect leads: %v", texts(t, err))
+		}
+	}
+}
