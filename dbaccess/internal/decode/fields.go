@@ -67,21 +67,21 @@ func (b *builder) collect(o *structFields, t reflect.Type, path string, index []
 		if skip || (!sf.IsExported() && !sf.Anonymous) {
 			continue
 		}
-		at := append(slices.Clone(index), i)
+		full := append(slices.Clone(index), i)
 		if sf.Anonymous && column == "" && !embed {
 			if base := flat(sf.Type); base != nil {
 				if sf.Type.Kind() == reflect.Pointer && !sf.IsExported() {
 					fault(fmt.Errorf("an embedded pointer to the unexported struct %s cannot be set: embed the struct", base))
 					continue
 				}
-				b.collect(o, base, name+".", at, above, faults)
+				b.collect(o, base, name+".", full, above, faults)
 				continue
 			}
 		}
 		if !sf.IsExported() {
 			continue
 		}
-		f := field{goName: name, column: column, index: at}
+		f := field{goName: name, column: column, index: full}
 		if embed {
 			e, err := parseEmbed(tag)
 			if err != nil {

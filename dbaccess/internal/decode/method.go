@@ -79,12 +79,13 @@ func (d *decoder) call(v reflect.Value, k kind, answer error) error {
 	return err
 }
 
+// readFrom lets the method find half a character ("\ud800") as the error that it is.
 func readFrom(d *decoder, v reflect.Value, k kind) error {
 	raw, err := d.raw()
 	if err != nil {
 		return err
 	}
-	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	dec := jsontext.NewDecoder(bytes.NewReader(raw), jsontext.AllowDuplicateNames(true))
 	err = v.Addr().Interface().(unmarshalerFrom).UnmarshalJSONFrom(dec)
 	if err == nil {
 		if _, rest := dec.ReadToken(); !errors.Is(rest, io.EOF) {

@@ -20,7 +20,7 @@ type Column struct {
 	Name     string       // name of the column, or of the nested member for an embed
 	Field    string       // Go field, with the embedded structs it lies in: "Base.ID"
 	Type     reflect.Type // type of the field
-	Nullable bool         // whether the field can hold SQL NULL
+	Nullable bool         // whether the field can hold SQL NULL; a type with Scan says so only when it is asked
 	Embed    *Embed       // set when the column is an embedded relation
 	Nested   *Plan        // plan of the embedded relation's rows; nil when they are not read into structs
 }

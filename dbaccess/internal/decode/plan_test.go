@@ -39,7 +39,7 @@ type everyTag struct {
 	audit
 	Ticker   string            `db:"ticker"`
 	Note     *string           `json:"note,omitempty"`
-	Dash     int               `json:"-,"`
+	Dash     int               `db:"-,"`
 	Out      chan int          `db:"-" json:"out"`
 	Gone     chan int          `json:"-"`
 	Address  address           `json:"address"`
@@ -102,7 +102,7 @@ func TestEmbeddedFields(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := everyTag{
-		Base: Base{ID: 7, CreatedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, More: &More{More: "m"}, Ticker: "A", Dash: 3,
+		Base: Base{ID: 7, CreatedAt: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}, More: &More{More: "m"}, Ticker: "A", Dash: 3, private: 0,
 		Trades: []*trade{{"1.10"}}, Issuer: &issuer{Name: "X", Trades: []trade{}}, Anything: []json.RawMessage{json.RawMessage("1")},
 	}
 	if diff := diffAll(want, got[0]); diff != "" {

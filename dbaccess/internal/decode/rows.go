@@ -27,8 +27,12 @@ func Rows[T any](p *Plan, body []byte, o Options) ([]T, error) {
 	if err != nil {
 		return nil, err
 	}
-	if k := d.kind(); k != array {
-		return nil, d.fail("not an array of rows, it starts with " + k.String())
+	switch k := d.kind(); k {
+	case array:
+	case invalid:
+		return nil, d.fail("no value")
+	default:
+		return nil, d.fail("a value that is not an array of rows: " + k.String())
 	}
 	if err := d.open(); err != nil {
 		return nil, err
@@ -128,17 +132,6 @@ func newDecoder(p *Plan, body []byte, o Options) (*decoder, error) {
 // readRow fills v from the next row. A row of one value comes as an object with one member from a table, and bare
 // from a function.
 func (d *decoder) readRow(v reflect.Value) error {
-	err := d.readRowValue(v)
-	switch e := err.(type) {
-	case *TypeError:
-		e.Row = d.row
-	case *MissingColumnError:
-		e.Row = d.row
-	}
-	return err
-}
-
-func (d *decoder) readRowValue(v reflect.Value) error {
 	n := d.plan.root
 	if !d.plan.Scalar() || d.kind() != object {
 		return d.value(n, v)

@@ -37,7 +37,7 @@ func (k kind) String() string {
 	case object:
 		return "object"
 	}
-	return "nothing"
+	return "invalid"
 }
 
 // scanner walks a body once, front to back, and accepts exactly RFC 8259. It works on a string so that the texts it

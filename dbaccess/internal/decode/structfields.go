@@ -72,7 +72,7 @@ func (o *structFields) read(d *decoder, v reflect.Value, k kind, t reflect.Type)
 	if o.strict && count < len(o.fields) {
 		for i := range o.fields {
 			if seen[i/64]&(1<<(i%64)) == 0 {
-				return &MissingColumnError{Column: o.fields[i].column}
+				return &MissingColumnError{Column: o.fields[i].column, Row: d.row}
 			}
 		}
 	}
