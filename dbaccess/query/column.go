@@ -3,6 +3,7 @@ package query
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -50,7 +51,7 @@ func makePath(column string, text bool, steps []any) Path {
 }
 
 // badStep marks a step of a type that is neither string nor int.
-const badStep = -1 << 62
+const badStep = math.MinInt
 
 func (p Path) check() error {
 	if p.Column == "" {

@@ -57,7 +57,7 @@ type Compare struct {
 }
 
 // InList holds when the column equals one of the values. PostgREST reads a list of
-// one empty string as the empty list; [package dbaccess] rewrites such lists.
+// one empty string as the empty list; package dbaccess rewrites such lists.
 type InList struct {
 	Column Path
 	Values []string
@@ -69,7 +69,7 @@ type State uint8
 // The states a column can be tested for.
 const (
 	Null State = iota
-	NotNull
+	NotNull // PostgREST 13 or later; Negation of Null serves all
 	True
 	False
 	Unknown

@@ -51,8 +51,10 @@ func In[C Column, V any](column C, values ...V) Expr {
 // IsNull holds when the column is NULL.
 func IsNull[C Column](column C) Expr { return Is{Column: path(column), State: Null} }
 
-// IsNotNull holds when the column is not NULL.
-func IsNotNull[C Column](column C) Expr { return Is{Column: path(column), State: NotNull} }
+// IsNotNull holds when the column is not NULL. It is the negation of [IsNull],
+// which every version of PostgREST has a form for, and so holds for a composite
+// value unless all its fields are NULL.
+func IsNotNull[C Column](column C) Expr { return Not(IsNull(column)) }
 
 // IsTrue holds when a boolean column is true, neither false nor NULL.
 func IsTrue[C Column](column C) Expr { return Is{Column: path(column), State: True} }

@@ -173,12 +173,15 @@ func arrayText(rv reflect.Value, depth int) (string, error) {
 
 // isArray says whether text wrote e as an array literal.
 func isArray(e reflect.Value) bool {
-	for e.Kind() == reflect.Interface || e.Kind() == reflect.Pointer {
+	for {
+		switch e.Interface().(type) {
+		case driver.Valuer, encoding.TextMarshaler, json.RawMessage:
+			return false
+		}
+		if e.Kind() != reflect.Interface && e.Kind() != reflect.Pointer {
+			break
+		}
 		e = e.Elem()
-	}
-	switch e.Interface().(type) {
-	case driver.Valuer, encoding.TextMarshaler, json.RawMessage:
-		return false
 	}
 	k := e.Kind()
 	return (k == reflect.Slice || k == reflect.Array) && e.Type().Elem().Kind() != reflect.Uint8

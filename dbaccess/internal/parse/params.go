@@ -44,7 +44,7 @@ func (ps *params) parse(rawQuery string) *Error {
 		case p.key == "columns", p.key == "on_conflict":
 			e = ps.names(p)
 		case last == "limit" || last == "offset":
-			e = ps.window1(p, last)
+			e = ps.bound(p, last)
 		case last == "order":
 			e = ps.order(p, &ordered)
 		case last == "and" || last == "or":
@@ -101,7 +101,8 @@ func (ps *params) names(p pair) *Error {
 	})
 }
 
-func (ps *params) window1(p pair, last string) *Error {
+// bound notes a limit or an offset.
+func (ps *params) bound(p pair, last string) *Error {
 	switch p.key {
 	case "limit":
 		ps.limit, ps.hasLimit = p.value, true
@@ -190,6 +191,7 @@ func (ps *params) tree(p pair) *Error {
 		depth = 0 // its parts become the query's own
 	}
 	return ps.run("logic tree", op+p.value, func(s *scanner) error {
+		s.hidden = len(op)
 		ps.embedded(s, embeds)
 		t, err := s.tree(depth)
 		if err != nil || len(embeds) > 0 {

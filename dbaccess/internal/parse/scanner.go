@@ -18,6 +18,8 @@ type scanner struct {
 	in  string
 	pos int
 
+	hidden int // length of the front of in that the client did not send
+
 	// The failure that came furthest, for the error message.
 	far  int
 	want string
@@ -143,7 +145,7 @@ func (s *scanner) refusal(kind string) *Error {
 	return &Error{
 		Status: http.StatusBadRequest,
 		Code:   "PGRST100",
-		Message: `"failed to parse ` + kind + " (" + s.in + `)" (line 1, column ` +
+		Message: `"failed to parse ` + kind + " (" + s.in[s.hidden:] + `)" (line 1, column ` +
 			strconv.Itoa(utf8.RuneCountInString(s.in[:s.far])+1) + ")",
 		Details: "unexpected " + unexpected + " expecting " + s.want,
 	}
