@@ -20,47 +20,56 @@ type Options struct {
 // Strings in the result are parts of one copy of the body, so keeping one of them keeps that copy: strings.Clone lets
 // go of it. The body itself is not changed and not kept, but the methods of T's own types get parts of it to read.
 func Rows[T any](p *Plan, body []byte, o Options) ([]T, error) {
+	rows, _, err := RowsAndLast[T](p, body, o)
+	return rows, err
+}
+
+// RowsAndLast is [Rows] that also returns the JSON of the last row, which is a part of body, or nil when there are no
+// rows.
+func RowsAndLast[T any](p *Plan, body []byte, o Options) (rows []T, last []byte, err error) {
 	if err := planFits[T](p); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	d, err := newDecoder(p, body, o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	switch k := d.kind(); k {
 	case array:
 	case invalid:
-		return nil, d.fail("no value")
+		return nil, nil, d.fail("no value")
 	default:
-		return nil, d.fail("a value that is not an array of rows: " + k.String())
+		return nil, nil, d.fail("a value that is not an array of rows: " + k.String())
 	}
 	if err := d.open(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	rows := []T{}
+	rows = []T{}
 	for first := true; ; first = false {
 		start := d.pos
 		ok, err := d.more(first, ']')
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if !ok {
 			break
 		}
 		var zero T
 		rows = append(rows, zero)
+		last = body[d.pos:]
 		if err := d.readRow(reflect.ValueOf(&rows[len(rows)-1]).Elem()); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
+		last = last[:len(last)-len(body)+d.pos]
 		if first {
 			rows = roomFor(rows, (len(d.src)-d.pos)/(d.pos-start))
 		}
 		d.row++
 	}
 	if err := d.end(); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return rows, nil
+	return rows, last, nil
 }
 
 // maxRoom bounds the guess of how many rows follow the first, so that a short first row does not claim much memory.

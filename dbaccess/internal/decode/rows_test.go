@@ -266,3 +266,24 @@ func TestAllocations(t *testing.T) {
 		t.Errorf("50 rows take %.0f allocations, want at most 70", got)
 	}
 }
+
+func TestRowsAndLast(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		ID int `db:"id"`
+	}
+	for body, want := range map[string]string{
+		`[]`:                                        ``,
+		`[{"id":1}]`:                                `{"id":1}`,
+		"[{\"id\":1}, \n {\"id\":2,\"x\":[\"]\"]} ]": `{"id":2,"x":["]"]}`,
+	} {
+		plan, err := decode.PlanFor[row](new(decode.Cache))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, last, err := decode.RowsAndLast[row](plan, []byte(body), decode.Options{})
+		if err != nil || string(last) != want {
+			t.Errorf("%s: last row %q, %v; want %q", body, last, err, want)
+		}
+	}
+}
