@@ -273,8 +273,8 @@ func TestRowsAndLast(t *testing.T) {
 		ID int `db:"id"`
 	}
 	for body, want := range map[string]string{
-		`[]`:                                        ``,
-		`[{"id":1}]`:                                `{"id":1}`,
+		`[]`:         ``,
+		`[{"id":1}]`: `{"id":1}`,
 		"[{\"id\":1}, \n {\"id\":2,\"x\":[\"]\"]} ]": `{"id":2,"x":["]"]}`,
 	} {
 		plan, err := decode.PlanFor[row](new(decode.Cache))
