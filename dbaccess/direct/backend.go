@@ -1,0 +1,158 @@
+package direct
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/twinpath/twinpath/dbaccess"
+)
+
+// Backend runs calls on a pool of Postgres connections. It is safe for
+// concurrent use. [New] makes one.
+type Backend struct {
+	cfg     settled
+	sockets sockets
+	calls   sync.WaitGroup
+
+	mu     sync.RWMutex
+	pool   *pgxpool.Pool // made by the first call or Start, or the app's
+	closed bool
+}
+
+var (
+	_ dbaccess.Backend = (*Backend)(nil)
+	_ dbaccess.Starter = (*Backend)(nil)
+)
+
+// New checks the config and reports all that is wrong with it. It starts nothing
+// and opens no connection: see [Backend.Start].
+func New(cfg Config) (*Backend, error) {
+	s, err := cfg.settle()
+	if err != nil {
+		return nil, err
+	}
+	return &Backend{cfg: s, pool: s.Pool}, nil
+}
+
+// Start opens one connection, so that the first call finds it and a server that
+// can't be reached is known at once: it takes no longer than Config.ConnectTimeout to
+// connect, and as long again to the first answer. A Backend that
+// could not start may be used all the same, and must be closed.
+func (b *Backend) Start(ctx context.Context) error {
+	pool, err := b.begin()
+	if err != nil {
+		return err
+	}
+	defer b.calls.Done()
+	a := acquisition{start: time.Now()}
+	conn, err := b.acquire(ctx, pool, &a)
+	if err != nil {
+		return b.acquireFailure(ctx, pool, &a, err)
+	}
+	defer conn.Release()
+	ping, cancel := context.WithTimeout(ctx, b.pingTimeout())
+	defer cancel()
+	if err := conn.Ping(ping); err != nil {
+		return b.runFailure(ctx, failedCall{stage: stageSettings}, err)
+	}
+	return nil
+}
+
+// pingTimeout bounds the first question on a connection: a pooler makes its own
+// connection to Postgres when it comes.
+func (b *Backend) pingTimeout() time.Duration {
+	if b.cfg.ConnectTimeout > 0 {
+		return b.cfg.ConnectTimeout
+	}
+	return DefaultConnectTimeout
+}
+
+// Close waits for running calls until ctx ends, then interrupts them, and closes
+// the connections of the backend's own pool; an app's pool stays open. Calls made
+// afterwards fail with dbaccess.ErrClosed. Closing again is harmless.
+func (b *Backend) Close(ctx context.Context) error {
+	b.mu.Lock()
+	b.closed = true
+	pool := b.pool
+	b.mu.Unlock()
+
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.calls.Wait()
+		if pool != nil && b.cfg.dsn != nil {
+			pool.Close()
+		}
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		b.sockets.interrupt()
+		return fmt.Errorf("direct: close: calls were still running: %w", ctx.Err())
+	}
+}
+
+// begin returns the pool for one more call, which must end with b.calls.Done.
+func (b *Backend) begin() (*pgxpool.Pool, error) {
+	b.mu.RLock()
+	pool := b.pool
+	if !b.closed && pool != nil {
+		b.calls.Add(1)
+		b.mu.RUnlock()
+		return pool, nil
+	}
+	b.mu.RUnlock()
+
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, errClosed()
+	}
+	if b.pool == nil {
+		pool, err := pgxpool.NewWithConfig(context.Background(), b.poolConfig())
+		if err != nil {
+			return nil, dbaccess.Error{Kind: dbaccess.ErrUnavailable, Advice: "the pool could not be made"}.With(dbaccess.ServerText{}, err)
+		}
+		b.pool = pool
+	}
+	b.calls.Add(1)
+	return b.pool, nil
+}
+
+func (b *Backend) isClosed() bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.closed
+}
+
+// A connection that was idle for longer than suspectAfter is asked for a sign of
+// life, and replaced when none comes within probeTimeout: the far end, or a NAT in
+// between, may have forgotten it.
+const (
+	suspectAfter = time.Minute
+	probeTimeout = 500 * time.Millisecond
+)
+
+func (b *Backend) poolConfig() *pgxpool.Config {
+	cfg := b.cfg.dsn.Pool.Copy()
+	cfg.MaxConns = b.cfg.MaxConns
+	cfg.MinConns = min(cfg.MinConns, cfg.MaxConns)
+	cfg.MinIdleConns = min(cfg.MinIdleConns, cfg.MaxConns)
+	cfg.ConnConfig.ConnectTimeout = b.cfg.ConnectTimeout
+	if cfg.PingTimeout == 0 {
+		cfg.PingTimeout = probeTimeout
+	}
+	cfg.ShouldPing = func(ctx context.Context, p pgxpool.ShouldPingParams) bool {
+		if a, ok := ctx.Value(acquisitionKey{}).(*acquisition); ok {
+			a.waited = p.IdleDuration < time.Since(a.start) // given back since we asked
+		}
+		return p.IdleDuration > suspectAfter
+	}
+	cfg.BeforeConnect = b.beforeConnect
+	return cfg
+}

@@ -1,0 +1,142 @@
+package direct
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"strconv"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+
+	"github.com/twinpath/twinpath/dbaccess/internal/compile"
+)
+
+// stage is the statement of a batch that the server was at.
+type stage int
+
+const (
+	stageSettings stage = iota
+	stageMain
+	stageEnd // the commit
+)
+
+// answer is what the batch returned.
+type answer struct {
+	body             []byte
+	rows             int64
+	counted, planned int64 // compile.NotCounted for none
+}
+
+// run sends the batch and reads its results. Only a batch that has committed has
+// succeeded: what it returned before that does not count.
+func run(ctx context.Context, conn *pgconn.PgConn, settings compile.Statement, p *compile.Program, t *timeline) (answer, stage, error) {
+	var batch pgconn.Batch
+	queue(&batch, &settings)
+	queue(&batch, &p.Main)
+	if p.Plan != nil {
+		queue(&batch, p.Plan)
+	}
+	results := conn.ExecBatch(ctx, &batch)
+	ans, at, err := read(results, p.Plan != nil, t)
+	if closeErr := results.Close(); closeErr != nil {
+		return answer{}, at, closeErr
+	}
+	return ans, at, err
+}
+
+// queue adds a statement with its arguments in text form and of no type.
+func queue(batch *pgconn.Batch, s *compile.Statement) {
+	size := 0
+	for _, a := range s.Args {
+		size += len(a)
+	}
+	buf := make([]byte, 0, size)
+	args := make([][]byte, len(s.Args))
+	for i, a := range s.Args {
+		buf = append(buf, a...)
+		args[i] = buf[len(buf)-len(a) : len(buf) : len(buf)]
+	}
+	batch.ExecParams(s.SQL, args, nil, nil, nil)
+}
+
+var errAnswer = errors.New("the server's answer has another form than that of the statement sent")
+
+func read(results *pgconn.MultiResultReader, planned bool, t *timeline) (ans answer, at stage, err error) {
+	ans.counted, ans.planned = compile.NotCounted, compile.NotCounted
+	var before, after float64
+	err = row(results, 3, func(v [][]byte) (err error) {
+		before, err = strconv.ParseFloat(string(v[0]), 64)
+		return err
+	})
+	if err != nil {
+		return ans, stageSettings, err
+	}
+	if !results.NextResult() {
+		return ans, stageMain, errAnswer
+	}
+	t.answered = time.Now()
+	err = rowOf(results.ResultReader(), 4, func(v [][]byte) (err error) {
+		ans.body = bytes.Clone(v[0])
+		if ans.rows, err = strconv.ParseInt(string(v[1]), 10, 64); err != nil {
+			return err
+		}
+		if v[2] != nil {
+			if ans.counted, err = strconv.ParseInt(string(v[2]), 10, 64); err != nil {
+				return err
+			}
+		}
+		after, err = strconv.ParseFloat(string(v[3]), 64)
+		return err
+	})
+	if err != nil {
+		return ans, stageMain, err
+	}
+	t.database = time.Duration((after - before) * float64(time.Second))
+	if planned {
+		err = row(results, 1, func(v [][]byte) (err error) {
+			ans.planned, err = planRows(v[0])
+			return err
+		})
+	}
+	return ans, stageEnd, err
+}
+
+// row hands the only row of the next result to f.
+func row(results *pgconn.MultiResultReader, columns int, f func([][]byte) error) error {
+	if !results.NextResult() {
+		return errAnswer // or the error that Close tells
+	}
+	return rowOf(results.ResultReader(), columns, f)
+}
+
+func rowOf(r *pgconn.ResultReader, columns int, f func([][]byte) error) error {
+	found := false
+	var err error
+	for r.NextRow() {
+		if v := r.Values(); !found && len(v) == columns {
+			found, err = true, f(v)
+		}
+	}
+	if _, closeErr := r.Close(); closeErr != nil {
+		return closeErr
+	}
+	if !found || err != nil {
+		return errAnswer
+	}
+	return nil
+}
+
+// planRows reads the planner's estimate from an EXPLAIN (FORMAT JSON).
+func planRows(b []byte) (int64, error) {
+	var plans []struct {
+		Plan struct {
+			Rows float64 `json:"Plan Rows"`
+		}
+	}
+	if err := json.Unmarshal(b, &plans); err != nil || len(plans) == 0 {
+		return 0, errAnswer
+	}
+	return int64(plans[0].Plan.Rows), nil
+}

@@ -1,0 +1,282 @@
+package direct_test
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/direct"
+	"github.com/twinpath/twinpath/dbaccess/query"
+	"github.com/twinpath/twinpath/internal/localpg/pgtest"
+)
+
+// sleeping is a view whose reading takes 30 s.
+const sleeping = `create view public.sleeping as select 1 as id from pg_sleep(30);
+	grant select on public.sleeping to anon, authenticated;`
+
+// awaitSleepers waits until n statements sleep in the database.
+func awaitSleepers(t *testing.T, db *pgtest.Database, n int) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), db.SuperDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		var found int
+		err := conn.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`).Scan(&found)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found == n {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("%d statements sleep, want %d", found, n)
+		}
+	}
+}
+
+func TestCancelStopsTheStatement(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	db.Exec(t, sleeping)
+	b := open(t, direct.Config{DSN: db.PoolerDSN})
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := b.Do(ctx, call(query.From("sleeping"), anon))
+		failed <- err
+	}()
+	awaitSleepers(t, db, 1)
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) || errors.Is(err, dbaccess.ErrUnavailable) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+	awaitSleepers(t, db, 0)
+	if got := body(t, b, lists, anon); got != `[{"id":2,"title":"Alice public"}]` {
+		t.Errorf("after the cancel: %s", got)
+	}
+}
+
+// A deadline is kept by the server: the connection survives it.
+func TestDeadlineKeepsTheConnection(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	db.Exec(t, sleeping)
+	pool, err := pgxpool.New(t.Context(), db.PoolerDSN+"&pool_max_conns=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	b := open(t, direct.Config{Pool: pool})
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+		_, err = b.Do(ctx, call(query.From("sleeping"), anon))
+		cancel()
+		e, ok := err.(*dbaccess.Error)
+		if !ok || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, dbaccess.ErrTimeout) || e.Code != "57014" || e.HTTPStatus != 500 {
+			t.Fatalf("error %v, want ErrTimeout as 57014 with status 500", err)
+		}
+	}
+	if n := pool.Stat().NewConnsCount(); n != 1 {
+		t.Errorf("%d connections were made, want 1", n)
+	}
+}
+
+func TestDeadlineBelowTheMargin(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	db.Exec(t, sleeping)
+	b := open(t, direct.Config{DSN: db.PoolerDSN})
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+	defer cancel()
+	if _, err := b.Do(ctx, call(query.From("sleeping"), anon)); !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, dbaccess.ErrTimeout) {
+		t.Errorf("error %v, want ErrTimeout", err)
+	}
+	awaitSleepers(t, db, 0)
+}
+
+func TestEndedContextSendsNothing(t *testing.T) {
+	t.Parallel()
+	b := open(t, direct.Config{DSN: "host=127.0.0.1 port=1"})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := b.Do(ctx, call(lists, anon)); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+	ctx, cancel = context.WithDeadline(t.Context(), time.Now().Add(-time.Second))
+	defer cancel()
+	if _, err := b.Do(ctx, call(lists, anon)); !errors.Is(err, dbaccess.ErrTimeout) {
+		t.Errorf("error %v, want ErrTimeout", err)
+	}
+}
+
+// timeouts reads the statement_timeout that a call runs under, in milliseconds.
+func timeouts(t *testing.T, b dbaccess.Backend, ctx context.Context) int {
+	t.Helper()
+	res, err := b.Do(ctx, call(query.From("limits").Columns("ms"), anon))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := compact(t, res.Body)
+	n, err := strconv.Atoi(s[len(`[{"ms":`) : len(s)-len(`}]`)])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestStatementTimeout(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	const limits = `create view public.limits as select setting::int as ms from pg_settings where name = 'statement_timeout';
+		grant select on public.limits to anon;`
+	db.Exec(t, limits+`
+		alter role authenticator in database `+db.Name+` set statement_timeout = '8s';`)
+	limited := open(t, direct.Config{DSN: db.DirectDSN})
+	unlimited := pgtest.Golden(t)
+	unlimited.Exec(t, limits)
+	plain := open(t, direct.Config{DSN: unlimited.PoolerDSN})
+	given := open(t, direct.Config{DSN: unlimited.PoolerDSN + "&statement_timeout=2s"})
+	minute, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	second, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	between := func(name string, got, low, high int) {
+		t.Helper()
+		if got < low || got > high {
+			t.Errorf("%s: statement_timeout %d ms, want %d to %d", name, got, low, high)
+		}
+	}
+	between("neither", timeouts(t, plain, t.Context()), 0, 0)
+	between("a deadline", timeouts(t, plain, minute), 30_000, 59_950)
+	between("the role's", timeouts(t, limited, t.Context()), 8000, 8000)
+	between("a deadline after the role's", timeouts(t, limited, minute), 8000, 8000)
+	between("the DSN's", timeouts(t, given, t.Context()), 2000, 2000)
+	between("a deadline after the DSN's", timeouts(t, given, second), 2000, 2000)
+	short, cancel := context.WithTimeout(t.Context(), 1900*time.Millisecond)
+	defer cancel()
+	between("a deadline before the DSN's", timeouts(t, given, short), 1, 1850)
+	short, cancel = context.WithTimeout(t.Context(), 7*time.Second)
+	defer cancel()
+	between("a deadline before the role's", timeouts(t, limited, short), 1, 6950)
+}
+
+func TestSaturation(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	db.Exec(t, sleeping)
+	b := open(t, direct.Config{DSN: db.PoolerDSN, MaxConns: 1, AcquireTimeout: 100 * time.Millisecond})
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error, 1)
+	go func() {
+		_, err := b.Do(ctx, call(query.From("sleeping"), anon))
+		failed <- err
+	}()
+	awaitSleepers(t, db, 1)
+	_, err := b.Do(t.Context(), call(lists, anon))
+	checkSaturated(t, err, "1 of 1 connections were in use")
+	if errors.Is(err, context.DeadlineExceeded) {
+		t.Error("the wait for a connection is taken for the caller's deadline")
+	}
+	soon, cancelSoon := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancelSoon()
+	_, err = b.Do(soon, call(lists, anon))
+	checkSaturated(t, err, "1 of 1 connections were in use")
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want it to answer for the caller's deadline too", err)
+	}
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want context.Canceled", err)
+	}
+}
+
+// Calls that are given up don't multiply connections, closing ones included.
+func TestCancelledCallsStayWithinMaxConns(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	db.Exec(t, sleeping)
+	b := open(t, direct.Config{DSN: db.DirectDSN, MaxConns: 2})
+	super, err := pgx.Connect(t.Context(), db.SuperDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer super.Close(context.Background())
+	for range 12 {
+		ctx, cancel := context.WithCancel(t.Context())
+		failed := make(chan error, 1)
+		go func() {
+			_, err := b.Do(ctx, call(query.From("sleeping"), anon))
+			failed <- err
+		}()
+		time.Sleep(15 * time.Millisecond)
+		cancel()
+		if err := <-failed; !errors.Is(err, context.Canceled) {
+			t.Fatalf("error %v, want context.Canceled", err)
+		}
+		var n int
+		err := super.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database() and usename = 'authenticator'`).Scan(&n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n > 2+2 { // each closing one may have a cancel request beside it
+			t.Fatalf("%d connections, want no more than 4", n)
+		}
+	}
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	db.Exec(t, sleeping)
+
+	unused, err := direct.New(direct.Config{DSN: db.PoolerDSN})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := unused.Close(t.Context()); err != nil {
+			t.Errorf("unused: %v", err)
+		}
+	}
+	if err := unused.Start(t.Context()); !errors.Is(err, dbaccess.ErrClosed) {
+		t.Errorf("Start after Close: %v, want ErrClosed", err)
+	}
+
+	busy, err := direct.New(direct.Config{DSN: db.PoolerDSN})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := make(chan error, 1)
+	go func() {
+		_, err := busy.Do(t.Context(), call(query.From("sleeping"), anon))
+		failed <- err
+	}()
+	awaitSleepers(t, db, 1)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := busy.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("busy: %v, want DeadlineExceeded", err)
+	}
+	if err := <-failed; !errors.Is(err, dbaccess.ErrClosed) {
+		t.Errorf("the call that was interrupted: %v, want ErrClosed", err)
+	}
+	awaitSleepers(t, db, 0)
+	if err := busy.Close(t.Context()); err != nil {
+		t.Errorf("closed again: %v", err)
+	}
+}

@@ -1,0 +1,170 @@
+package direct
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/twinpath/twinpath/dbaccess/internal/pgdsn"
+)
+
+// Defaults of a [Config].
+const (
+	DefaultMaxConns       = 4
+	DefaultAcquireTimeout = 10 * time.Second // as PostgREST's db-pool-acquisition-timeout
+	DefaultConnectTimeout = 5 * time.Second
+	DefaultAnonRole       = "anon"
+	DefaultSchema         = "public"
+)
+
+// Config makes a [Backend]. Exactly one of DSN and Pool is required.
+type Config struct {
+	// DSN is the connection string, URL or keyword form, best that of a
+	// transaction pooler. PG* environment variables fill in what it leaves out.
+	// Startup parameters that a pooler would refuse, or that would change results
+	// on this path alone, are errors of [New]. Defaults to none: give Pool.
+	//
+	// sslmode=prefer, which an absent sslmode means, dials once: without TLS to a
+	// loopback address, with TLS to any other. A server elsewhere that has no TLS
+	// needs sslmode=disable.
+	DSN string
+	// Pool is an app's own pool, in whatever exec mode. It is never closed here,
+	// and its size, timeouts and pings stay the app's. A timezone or DateStyle
+	// that its connections set changes the JSON of this path. Defaults to none:
+	// give DSN.
+	Pool *pgxpool.Pool
+
+	// Schema is that of queries that name none. Defaults to the first of the DSN's
+	// search_path, else to DefaultSchema.
+	Schema string
+	// Schemas are all that queries may name, PostgREST's db-schemas. Any other is
+	// refused as PostgREST refuses it. Defaults to Schema alone.
+	Schemas []string
+	// SearchPath follows the query's schema in the search path, PostgREST's
+	// db-extra-search-path. Defaults to the rest of the DSN's search_path, else to
+	// "public". An empty list that isn't nil means none.
+	SearchPath []string
+	// AnonRole is the role of callers that are not known, PostgREST's
+	// db-anon-role: what it lacks a privilege for is answered with status 401
+	// instead of 403. Defaults to DefaultAnonRole.
+	AnonRole string
+
+	// MaxConns is the size of the pool that DSN makes. All instances' together
+	// must stay below the pooler's limit of clients. Defaults to the DSN's
+	// connection_limit or pool_max_conns, else to DefaultMaxConns; never to the
+	// number of CPUs.
+	MaxConns int32
+	// AcquireTimeout bounds the wait for a place in the pool; a call that waits
+	// longer fails with dbaccess.ErrSaturated. The making of a connection, which
+	// ConnectTimeout bounds, does not count, except in an app's own pool. Defaults to DefaultAcquireTimeout; -1
+	// means that the call's context alone bounds it.
+	AcquireTimeout time.Duration
+	// ConnectTimeout bounds the making of a connection that DSN describes: name,
+	// all addresses, TLS and authentication together. Defaults to the DSN's
+	// connect_timeout, else to DefaultConnectTimeout.
+	ConnectTimeout time.Duration
+}
+
+// settled is a Config whose every field has its meaning.
+type settled struct {
+	Config
+	dsn         *pgdsn.Settings   // nil with an app's own pool
+	searchPaths map[string]string // by exposed schema, as search_path takes it
+}
+
+func (c Config) settle() (settled, error) {
+	s := settled{Config: c}
+	var errs []error
+	switch {
+	case c.DSN == "" && c.Pool == nil:
+		errs = append(errs, errors.New("Config.DSN and Config.Pool are both empty: give one of them"))
+	case c.DSN != "" && c.Pool != nil:
+		errs = append(errs, errors.New("Config.DSN and Config.Pool are both set: give one of them"))
+	case c.DSN != "":
+		dsn, err := pgdsn.Parse(c.DSN)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("Config.DSN: %w", err))
+			dsn = &pgdsn.Settings{}
+		}
+		s.dsn = dsn
+	case c.MaxConns != 0 || c.ConnectTimeout != 0:
+		errs = append(errs, errors.New("Config.MaxConns and Config.ConnectTimeout belong to Config.DSN: set them on Config.Pool itself"))
+	}
+	if c.MaxConns < 0 {
+		errs = append(errs, errors.New("Config.MaxConns must be 1 or more, or 0 for the default"))
+	}
+	if c.AcquireTimeout < -1 {
+		errs = append(errs, errors.New("Config.AcquireTimeout must be positive, 0 for the default or -1 for none"))
+	}
+	if c.ConnectTimeout < 0 {
+		errs = append(errs, errors.New("Config.ConnectTimeout must be positive, or 0 for the default"))
+	}
+	s.defaults()
+	if !slices.Contains(s.Schemas, s.Schema) {
+		errs = append(errs, errors.New("Config.Schemas must hold Config.Schema"))
+	}
+	for _, names := range [][]string{s.Schemas, s.SearchPath, {s.AnonRole}} {
+		for _, n := range names {
+			if n == "" || strings.IndexByte(n, 0) >= 0 {
+				errs = append(errs, errors.New("Config.Schema, Schemas, SearchPath and AnonRole must hold names: one is empty or has a zero byte"))
+			}
+		}
+	}
+	if len(errs) > 0 {
+		return settled{}, fmt.Errorf("direct: %w", errors.Join(errs...))
+	}
+	s.searchPaths = make(map[string]string, len(s.Schemas))
+	for _, schema := range s.Schemas {
+		s.searchPaths[schema] = searchPath(schema, s.SearchPath)
+	}
+	return s, nil
+}
+
+// defaults fills in what is not set, from the DSN where it says something.
+func (s *settled) defaults() {
+	var path []string
+	if s.dsn != nil {
+		path = s.dsn.SearchPath
+		if s.MaxConns == 0 {
+			s.MaxConns = s.dsn.MaxConns
+		}
+		if s.MaxConns == 0 {
+			s.MaxConns = DefaultMaxConns
+		}
+		if s.ConnectTimeout == 0 && s.dsn.Pool != nil {
+			s.ConnectTimeout = s.dsn.Pool.ConnConfig.ConnectTimeout
+		}
+		if s.ConnectTimeout == 0 {
+			s.ConnectTimeout = DefaultConnectTimeout
+		}
+	}
+	if s.Schema == "" && len(path) > 0 {
+		s.Schema, path = path[0], path[1:]
+		if s.SearchPath == nil {
+			s.SearchPath = append([]string{}, path...)
+		}
+	}
+	if s.Schema == "" {
+		s.Schema = DefaultSchema
+	}
+	if s.SearchPath == nil {
+		s.SearchPath = path
+	}
+	if s.SearchPath == nil {
+		s.SearchPath = []string{DefaultSchema}
+	}
+	if len(s.Schemas) == 0 {
+		s.Schemas = []string{s.Schema}
+	}
+	s.Schemas = slices.Clone(s.Schemas)
+	if s.AnonRole == "" {
+		s.AnonRole = DefaultAnonRole
+	}
+	if s.AcquireTimeout == 0 {
+		s.AcquireTimeout = DefaultAcquireTimeout
+	}
+}

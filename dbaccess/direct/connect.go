@@ -1,0 +1,105 @@
+package direct
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http/httptrace"
+	"sync"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// connecting is a connection in the making: it keeps the budget and the times.
+type connecting struct {
+	sockets  *sockets
+	deadline time.Time
+
+	mu sync.Mutex
+	t  connectTimes
+}
+
+// connectTimes are when the steps of a connection were done, zero for those that
+// have not been, or that it doesn't have. Where several addresses are tried they
+// are the last one's.
+type connectTimes struct {
+	start, dns, tcp, tls, ready time.Time
+}
+
+func (t connectTimes) complete() bool { return !t.ready.IsZero() }
+
+// beforeConnect is the pool's hook. cfg is this connection's own copy.
+func (b *Backend) beforeConnect(ctx context.Context, cfg *pgx.ConnConfig) error {
+	now := time.Now()
+	c := &connecting{sockets: &b.sockets, deadline: now.Add(b.cfg.ConnectTimeout), t: connectTimes{start: now}}
+	if a, ok := ctx.Value(acquisitionKey{}).(*acquisition); ok {
+		a.connecting.Store(c)
+	}
+	// The dialer resolves the name itself: it races IPv6 and IPv4, where pgx
+	// would try one address after the other.
+	cfg.LookupFunc = func(_ context.Context, host string) ([]string, error) { return []string{host}, nil }
+	cfg.DialFunc = c.dial
+	cfg.AfterNetConnect = c.handshake
+	cfg.AfterConnect = c.finish
+	return nil
+}
+
+func (c *connecting) times() connectTimes {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.t
+}
+
+// mark sets a time, and forgets those of the steps after it that an earlier
+// address may have left.
+func (c *connecting) mark(step func(*connectTimes)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	step(&c.t)
+}
+
+// dial opens the socket. pgx also calls it to cancel a query, on a connection
+// that is long made; then its context alone bounds it.
+func (c *connecting) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	if c.times().complete() {
+		return c.sockets.dial(ctx, network, address)
+	}
+	ctx, cancel := context.WithDeadline(ctx, c.deadline)
+	defer cancel()
+	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{DNSDone: func(httptrace.DNSDoneInfo) {
+		c.mark(func(t *connectTimes) { t.dns, t.tcp, t.tls = time.Now(), time.Time{}, time.Time{} })
+	}})
+	conn, err := c.sockets.dial(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	c.mark(func(t *connectTimes) { t.tcp, t.tls = time.Now(), time.Time{} })
+	// pgx's own timeout starts anew for each address. This one does not.
+	if err := conn.SetDeadline(c.deadline); err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}
+
+// handshake runs before the first byte of Postgres' protocol. TLS would shake
+// hands at that byte, and its time would be the session's start.
+func (c *connecting) handshake(ctx context.Context, _ *pgconn.Config, conn net.Conn) (net.Conn, error) {
+	if t, ok := conn.(*tls.Conn); ok {
+		if err := t.HandshakeContext(ctx); err != nil {
+			return conn, err
+		}
+		c.mark(func(t *connectTimes) { t.tls = time.Now() })
+	}
+	return conn, nil
+}
+
+func (c *connecting) finish(_ context.Context, conn *pgconn.PgConn) error {
+	if err := conn.Conn().SetDeadline(time.Time{}); err != nil {
+		return err
+	}
+	c.mark(func(t *connectTimes) { t.ready = time.Now() })
+	return nil
+}

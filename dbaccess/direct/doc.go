@@ -1,0 +1,27 @@
+// Package direct is the access path straight to Postgres: a small pgx pool,
+// usually behind a transaction pooler such as PgBouncer or Supavisor.
+//
+//	path, err := direct.New(direct.Config{DSN: os.Getenv("POOLER_URL")})
+//	db, err := dbaccess.New(dbaccess.Config{Direct: path, …})
+//	if err := db.Start(ctx); err != nil { … } // opens the first connection
+//	defer db.Close(ctx)
+//
+// A call is one round trip. It sends, in one batch that ends in one Sync, the
+// settings that PostgREST would make for the same caller (search_path, role,
+// request.jwt.claims, method and path, read-only for reads), and the statement.
+// Without an explicit BEGIN the batch is a transaction of its own: the settings
+// end with it, so the next user of the connection finds none of them, and when a
+// setting fails, because the role doesn't exist for example, the statement is
+// never run. The statement is compiled from the query, values are parameters, and
+// nothing is prepared under a name, so it works on any pooler and on an app's own
+// pgxpool in its default exec mode.
+//
+// The pool's login role must not be the role that callers act as. Use a role of
+// its own, NOINHERIT, that was granted the callers' roles: a mistake is then a
+// refusal by Postgres. A call whose role is the login role fails inside of the
+// server before its statement.
+//
+// A deadline of the call's context also becomes a statement_timeout of a little
+// less, unless a lower one is set already, so that the server gives up first and
+// the connection stays usable.
+package direct

@@ -1,0 +1,218 @@
+package direct
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+
+	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/internal/compile"
+	"github.com/twinpath/twinpath/dbaccess/internal/sqlstate"
+)
+
+// PostgREST's codes for what is not the statement's fault.
+// Source: https://docs.postgrest.org/en/stable/references/errors.html#group-0-connection
+const (
+	codeConnect   = "PGRST000"
+	codeClient    = "PGRST001"
+	codeSaturated = "PGRST003"
+	codeSchema    = "PGRST106"
+	codeNotOne    = "PGRST116"
+	codeTable     = "PGRST205"
+)
+
+func errClosed() error { return &dbaccess.Error{Kind: dbaccess.ErrClosed} }
+
+// contextFailure is a call that its caller gave up. stage completes the advice
+// "the deadline passed …".
+func contextFailure(cause error, stage string) error {
+	if errors.Is(cause, context.Canceled) {
+		return dbaccess.Error{Kind: context.Canceled}.With(dbaccess.ServerText{}, context.Canceled)
+	}
+	e := dbaccess.Error{Kind: dbaccess.ErrTimeout}
+	if stage != "" {
+		e.Advice = "the deadline passed " + stage
+	}
+	return e.With(dbaccess.ServerText{}, context.DeadlineExceeded)
+}
+
+func identityFailure(c *dbaccess.Call, err error) error {
+	e := dbaccess.Error{Kind: dbaccess.ErrInvalid, Advice: err.Error()}
+	if c.Identity.Role == "" {
+		e.Kind = dbaccess.ErrNoIdentity
+	}
+	return e.With(dbaccess.ServerText{}, err)
+}
+
+func loginRoleFailure(cause error) error {
+	return dbaccess.Error{
+		Kind: dbaccess.ErrPermission, HTTPStatus: 403,
+		Advice: "the identity's role is the one that the pool logs in as, so the statement was not run: " +
+			"give the pool a login role of its own, NOINHERIT, and GRANT it the callers' roles",
+	}.With(dbaccess.ServerText{}, cause)
+}
+
+func compileFailure(err error) error {
+	return dbaccess.Error{Kind: dbaccess.ErrInvalid, Advice: err.Error()}.With(dbaccess.ServerText{}, err)
+}
+
+func schemaFailure(schema string, exposed []string) error {
+	return dbaccess.Error{
+		Code: codeSchema, HTTPStatus: 406, Kind: dbaccess.KindOf(codeSchema, 406),
+		Advice: "the query's schema is not exposed: add it to direct.Config.Schemas, and to PostgREST's db-schemas",
+	}.With(dbaccess.ServerText{
+		Message: "Invalid schema: " + schema,
+		Hint:    "Only the following schemas are exposed: " + strings.Join(exposed, ", "),
+	}, nil)
+}
+
+// replyFailure is an answer that PostgREST gives as an error: not one row, or a
+// window past the end.
+func replyFailure(r compile.Reply, rows int64) error {
+	e := dbaccess.Error{Code: r.Failure.Code, HTTPStatus: r.Status, Kind: dbaccess.KindOf(r.Failure.Code, r.Status)}
+	if e.Code == codeNotOne {
+		e.Kind = dbaccess.ErrMultipleRows
+		if rows == 0 {
+			e.Kind = dbaccess.ErrNoRows
+		}
+	}
+	return e.With(dbaccess.ServerText{Message: r.Failure.Message, Detail: r.Failure.Details}, nil)
+}
+
+// acquireFailure says why there was no connection.
+func (b *Backend) acquireFailure(ctx context.Context, pool *pgxpool.Pool, a *acquisition, err error) error {
+	if err.Error() == "closed pool" { // puddle.ErrClosedPool
+		return errClosed()
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return contextFailure(context.Canceled, "")
+	}
+	if !isContext(err) || isConnect(err) {
+		return connectFailure(err)
+	}
+	stat := pool.Stat()
+	dialling := a.dialling() || b.cfg.dsn == nil && stat.ConstructingConns() > 0
+	if dialling && ctx.Err() != nil {
+		return contextFailure(context.DeadlineExceeded, "while a connection was being made")
+	}
+	if dialling {
+		return connectFailure(err)
+	}
+	e := dbaccess.Error{
+		Code: codeSaturated, HTTPStatus: 504, Kind: dbaccess.ErrSaturated,
+		Advice: fmt.Sprintf("%d of %d connections were in use while the call waited: raise MaxConns within the pooler's limit, or make the calls shorter",
+			stat.AcquiredConns(), stat.MaxConns()),
+	}
+	var cause error
+	if ctx.Err() != nil {
+		cause = context.DeadlineExceeded // the caller's own
+	}
+	return e.With(dbaccess.ServerText{Message: "Timed out acquiring connection from connection pool."}, cause)
+}
+
+// connectFailure is a connection that could not be made.
+func connectFailure(err error) error {
+	text := dbaccess.ServerText{Message: "Database connection error. Retrying the connection."}
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		if e, ok := poolerFailure(pg); ok {
+			return e
+		}
+		return dbaccess.Error{
+			Code: codeConnect, SQLState: pg.Code, HTTPStatus: 503, Kind: dbaccess.ErrUnavailable,
+			Advice: "the server refused the connection: see its message",
+		}.With(serverText(pg), pg)
+	}
+	advice, cause := networkAdvice(err)
+	return dbaccess.Error{Code: codeConnect, HTTPStatus: 503, Kind: dbaccess.ErrUnavailable, Advice: advice}.With(text, cause)
+}
+
+// failedCall is what is known about a call whose batch failed.
+type failedCall struct {
+	call       *dbaccess.Call // nil outside of a call
+	stage      stage
+	schema     string
+	ownTimeout bool // a statement_timeout was derived from the caller's deadline
+}
+
+// runFailure says why the batch failed.
+func (b *Backend) runFailure(ctx context.Context, f failedCall, err error) error {
+	pg, isPG := errors.AsType[*pgconn.PgError](err)
+	if errors.Is(ctx.Err(), context.Canceled) && (!isPG || pg.Code == "57014") {
+		return contextFailure(context.Canceled, "")
+	}
+	if isPG {
+		return b.serverFailure(f, pg)
+	}
+	if ctx.Err() == nil && b.isClosed() {
+		return errClosed() // Close interrupted it
+	}
+	if ctx.Err() != nil || pgconn.Timeout(err) {
+		return contextFailure(context.DeadlineExceeded, "while the server worked, or its answer was on the way")
+	}
+	if errors.Is(err, errAnswer) {
+		return dbaccess.Error{Advice: "this is a defect of package direct, or of a proxy in between"}.With(dbaccess.ServerText{}, err)
+	}
+	_, cause := networkAdvice(err)
+	return dbaccess.Error{
+		Code: codeClient, HTTPStatus: 503, Kind: dbaccess.ErrUnavailable,
+		Advice: "the connection broke during the call: a read may be tried again",
+	}.With(dbaccess.ServerText{Message: "Database client error. Retrying the connection."}, cause)
+}
+
+// serverFailure is an error that the server, or the pooler, reported.
+func (b *Backend) serverFailure(f failedCall, pg *pgconn.PgError) error {
+	if isFatal(pg) {
+		if e, ok := poolerFailure(pg); ok {
+			return e
+		}
+	}
+	if f.stage == stageSettings && pg.Code == "22P02" && strings.Contains(pg.Message, guardText) {
+		return loginRoleFailure(pg)
+	}
+	anon := f.call != nil && f.call.Identity.Role == b.cfg.AnonRole
+	e := dbaccess.Error{Code: pg.Code, SQLState: pg.Code, HTTPStatus: sqlstate.HTTPStatus(pg.Code, pg.Message, anon)}
+	text := serverText(pg)
+	switch {
+	case pg.Code == sqlstate.CodeRaise:
+		r, _ := sqlstate.ParseRaise(pg.Message, pg.Detail)
+		e.Code, e.HTTPStatus = r.Code, r.Status
+		text = dbaccess.ServerText{Message: r.Message, Detail: r.Details, Hint: r.Hint}
+	case pg.Code == "42P01" && f.stage == stageMain && fromStatement(pg):
+		e.Code, e.HTTPStatus = codeTable, 404
+		text = dbaccess.ServerText{Message: "Could not find the table '" + f.schema + "." + f.call.Query.From + "' in the schema cache"}
+	}
+	e.Kind = dbaccess.KindOf(e.Code, e.HTTPStatus)
+	e.Advice = adviceFor(f, pg)
+	return e.With(text, pg)
+}
+
+// fromStatement says whether the error is about the statement's own text rather
+// than about what a function or a view does.
+func fromStatement(pg *pgconn.PgError) bool {
+	return pg.Position > 0 && pg.Where == "" && pg.InternalQuery == ""
+}
+
+func serverText(pg *pgconn.PgError) dbaccess.ServerText {
+	return dbaccess.ServerText{Message: pg.Message, Detail: pg.Detail, Hint: pg.Hint}
+}
+
+func isFatal(pg *pgconn.PgError) bool {
+	s := pg.SeverityUnlocalized
+	if s == "" {
+		s = pg.Severity
+	}
+	return s == "FATAL" || s == "PANIC"
+}
+
+func isContext(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled)
+}
+
+func isConnect(err error) bool {
+	_, ok := errors.AsType[*pgconn.ConnectError](err)
+	return ok
+}
