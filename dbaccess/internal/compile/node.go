@@ -60,7 +60,10 @@ func checkSpec(s *query.Spec) error {
 	case s.Count > query.CountEstimated:
 		return &query.UnsupportedError{Node: "count", Reason: "the way of counting is none of package query's"}
 	}
-	if err := checkName("table", s.From); err != nil {
+	if s.From == "" {
+		return &query.UnsupportedError{Node: "table", Reason: "the name is empty"}
+	}
+	if err := checkText("table", s.From); err != nil {
 		return err
 	}
 	if s.Schema != "" {

@@ -22,7 +22,10 @@ func SQL(s *query.Spec, opts SQLOptions) (Program, error) {
 	if w.schema == "" {
 		w.schema = opts.Schema
 	}
-	if err := checkName("schema", w.schema); err != nil {
+	if w.schema == "" {
+		return Program{}, &query.UnsupportedError{Node: "schema", Reason: "neither the query nor SQLOptions names one"}
+	}
+	if err := checkText("schema", w.schema); err != nil {
 		return Program{}, err
 	}
 	return w.program(opts)

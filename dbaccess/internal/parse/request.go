@@ -111,7 +111,7 @@ func resource(method, path string) (string, *Error) {
 			return "", unsupported("calling a function")
 		}
 		return "", &Error{Status: http.StatusMethodNotAllowed, Code: "PGRST101", Message: "Cannot use the " + method + " method on RPC"}
-	case len(segments) != 1 || segments[0] == "":
+	case len(segments) != 1, segments[0] == "", segments[0] == ".", segments[0] == "..":
 		return "", &Error{Status: http.StatusNotFound, Code: "PGRST125", Message: "Invalid path specified in request URL"}
 	}
 	switch method {

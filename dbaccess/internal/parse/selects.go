@@ -69,6 +69,7 @@ func (s *scanner) item() (query.Item, error) {
 		return nil, err
 	}
 	f.Path.Column = name
+	s.checkName(f.Name())
 	s.blanks()
 	if s.lit("::") {
 		if f.Cast, err = s.word(); err != nil {
