@@ -23,6 +23,7 @@ const (
 
 var (
 	anon    = auth.Identity{Role: "anon"}
+	none    = auth.Identity{Role: "NONE"}
 	service = auth.Identity{Role: "service_role"}
 	alice   = auth.Identity{Role: "authenticated", Claims: json.RawMessage(`{"sub":"` + aliceID + `"}`)}
 	bob     = auth.Identity{Role: "authenticated", Claims: json.RawMessage(`{"sub":"` + bobID + `"}`)}
