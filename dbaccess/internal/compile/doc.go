@@ -6,6 +6,11 @@
 // included. What the facade refuses or rewrites is settled before a query gets
 // here.
 //
-// Names reach SQL only through quoteIdent and requests only through quoteValue,
-// both of which are fuzzed. Values reach SQL only as parameters.
+// Names reach SQL only through quoteIdent. Values reach it only as parameters. Both
+// reach a request only through quoteValue, but for names that are plain words. The
+// two functions are fuzzed against a server and against package parse. A cast's
+// type is checked by CheckCast.
+//
+// [Answer] and [Total] say what PostgREST makes of the numbers that a [Program]
+// yields.
 package compile
