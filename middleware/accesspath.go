@@ -1,0 +1,100 @@
+package middleware
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/getsentry/sentry-go"
+	"github.com/labstack/echo/v4"
+
+	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/rollout"
+)
+
+// DefaultAccessPathHeader is the header by which a request that is allowed to
+// may choose its path.
+const DefaultAccessPathHeader = "X-Db-Access-Path"
+
+// AccessPathConfig configures [AccessPathWithConfig].
+type AccessPathConfig struct {
+	// Skipper leaves out requests, whose calls then each decide for themselves.
+	// Defaults to none.
+	Skipper Skipper
+	// DB is the DB whose calls are meant. Required.
+	DB *dbaccess.DB
+	// Allow says whether a request may choose its path by Header. Defaults to
+	// none.
+	Allow func(c echo.Context) bool
+	// Header is the header's name; its value is "rest" or "direct", and any other
+	// value is ignored. Defaults to DefaultAccessPathHeader.
+	Header string
+}
+
+// AccessPath makes all database calls of a request take one path. It is decided
+// at the first call, by the DB's router, and shown on the request's transaction.
+//
+// Requests are divided by user. Where no user is known and the application has
+// given no other subject, by dbaccess.WithSubject further in, they are divided
+// by trace, so that the requests of one page go together.
+func AccessPath(db *dbaccess.DB) echo.MiddlewareFunc {
+	return AccessPathWithConfig(AccessPathConfig{DB: db})
+}
+
+// AccessPathWithConfig is [AccessPath] with a config. It panics when the config
+// is wrong.
+func AccessPathWithConfig(cfg AccessPathConfig) echo.MiddlewareFunc { return must(cfg.ToMiddleware()) }
+
+// ToMiddleware returns the middleware, or what is wrong with the config.
+func (cfg AccessPathConfig) ToMiddleware() (echo.MiddlewareFunc, error) {
+	if cfg.DB == nil {
+		return nil, errors.New("middleware: AccessPathConfig.DB is nil: pass the DB from dbaccess.New")
+	}
+	if cfg.Header == "" {
+		cfg.Header = DefaultAccessPathHeader
+	}
+	return func(next echo.HandlerFunc) echo.HandlerFunc {
+		return func(c echo.Context) error {
+			if cfg.Skipper.skips(c) {
+				return next(c)
+			}
+			r := c.Request()
+			ctx := dbaccess.Pin(r.Context())
+			if ctx != r.Context() { // else it has been here before
+				ctx = offerSubject(context.WithValue(ctx, wantsSubject{}, true))
+			}
+			if p := cfg.chosen(c); p != "" {
+				ctx = dbaccess.WithDecision(ctx, dbaccess.Decision{Path: p, Variant: string(p), Reason: rollout.ReasonOverride})
+			}
+			c.SetRequest(r.WithContext(ctx))
+			return next(c)
+		}
+	}, nil
+}
+
+// chosen returns the path that the request asks for and may ask for.
+func (cfg *AccessPathConfig) chosen(c echo.Context) dbaccess.Path {
+	if cfg.Allow == nil {
+		return ""
+	}
+	p := dbaccess.Path(strings.ToLower(strings.TrimSpace(c.Request().Header.Get(cfg.Header))))
+	if !p.Valid() || !cfg.Allow(c) {
+		return ""
+	}
+	return p
+}
+
+// wantsSubject marks a context in which AccessPath has been.
+type wantsSubject struct{}
+
+// offerSubject gives the trace as the subject to divide by, as soon as both
+// AccessPath and Sentry have been there, in whichever order.
+func offerSubject(ctx context.Context) context.Context {
+	if ctx.Value(wantsSubject{}) == nil {
+		return ctx
+	}
+	if span := sentry.SpanFromContext(ctx); span != nil {
+		return dbaccess.WithSubject(ctx, span.TraceID.String())
+	}
+	return ctx
+}
