@@ -68,8 +68,8 @@ type State uint8
 
 // The states a column can be tested for.
 const (
-	Null State = iota
-	NotNull // PostgREST 13 or later; Negation of Null serves all
+	Null    State = iota
+	NotNull       // PostgREST 13 or later; Negation of Null serves all
 	True
 	False
 	Unknown
