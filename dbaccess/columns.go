@@ -28,10 +28,7 @@ func prepare[T any](db *DB, verb string, q query.Query) (*call, *decode.Plan, er
 func (c *call) selectFor(plan *decode.Plan) error {
 	columns := plan.Columns()
 	if len(c.spec.Select) == 0 {
-		c.spec.Select = make([]query.Item, len(columns))
-		for i, col := range columns {
-			c.spec.Select[i] = query.Col(col.Name)
-		}
+		c.spec.Select = items(columns)
 		return nil
 	}
 	names := make(map[string]bool, len(c.spec.Select))
@@ -40,6 +37,11 @@ func (c *call) selectFor(plan *decode.Plan) error {
 		case query.Star:
 			return nil // the decoder finds what is missing
 		case query.Field:
+			names[it.Name()] = true
+		case query.Embed:
+			if it.Spread {
+				return nil
+			}
 			names[it.Name()] = true
 		}
 	}
@@ -53,4 +55,24 @@ func (c *call) selectFor(plan *decode.Plan) error {
 		return fmt.Errorf("the select list lacks columns of the struct: %s: select them, or leave them out of the struct", strings.Join(missing, ", "))
 	}
 	return nil
+}
+
+// items makes the select list that reads columns.
+func items(columns []decode.Column) []query.Item {
+	list := make([]query.Item, len(columns))
+	for i, col := range columns {
+		if col.Embed == nil {
+			list[i] = query.Col(col.Name)
+			continue
+		}
+		e := query.Embed{Relation: col.Embed.Relation, Hint: col.Embed.Hint, Inner: col.Embed.Inner, Select: []query.Item{query.Star{}}}
+		if col.Name != e.Relation {
+			e.Alias = col.Name
+		}
+		if col.Nested != nil && len(col.Nested.Columns()) > 0 {
+			e.Select = items(col.Nested.Columns())
+		}
+		list[i] = e
+	}
+	return list
 }

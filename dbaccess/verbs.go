@@ -9,7 +9,8 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
-// All returns every row of q. A list without a limit of its own that reaches
+// All returns every row of q: those read, those a function yields, or those that
+// a write added, changed or removed. A list read without a limit of its own that reaches
 // Config.MaxRows fails with ErrTruncated instead of being silently cut short.
 func All[T any](ctx context.Context, db *DB, q query.Query) ([]T, error) {
 	c, plan, err := prepare[T](db, "All", q)
@@ -31,7 +32,8 @@ func All[T any](ctx context.Context, db *DB, q query.Query) ([]T, error) {
 }
 
 // One returns the only row of q. It fails with ErrNoRows when there is none and
-// with ErrMultipleRows when there are more.
+// with ErrMultipleRows when there are more, in both of which cases a write is
+// undone. The value of a function that yields just one is a row, too.
 func One[T any](ctx context.Context, db *DB, q query.Query) (T, error) {
 	var row T
 	c, plan, err := prepare[T](db, "One", q)
@@ -39,7 +41,7 @@ func One[T any](ctx context.Context, db *DB, q query.Query) (T, error) {
 		return row, err
 	}
 	c.spec.Single = true
-	if !c.spec.HasLimit || c.spec.Limit > 2 {
+	if c.spec.Op == query.OpSelect && (!c.spec.HasLimit || c.spec.Limit > 2) {
 		c.spec.Limit, c.spec.HasLimit = 2, true // enough to know that there are more
 	}
 	_, err = c.run(ctx, func(r *Result) (err error) {
@@ -58,6 +60,9 @@ func One[T any](ctx context.Context, db *DB, q query.Query) (T, error) {
 func First[T any](ctx context.Context, db *DB, q query.Query) (T, error) {
 	var row T
 	c, plan, err := prepare[T](db, "First", q)
+	if err == nil {
+		err = c.onlyReads()
+	}
 	if err != nil {
 		return row, err
 	}
@@ -86,6 +91,9 @@ func First[T any](ctx context.Context, db *DB, q query.Query) (T, error) {
 // A window past the end is an empty page.
 func Page[T any](ctx context.Context, db *DB, q query.Query) (rows []T, total int64, err error) {
 	c, plan, err := prepare[T](db, "Page", q)
+	if err == nil {
+		err = c.onlyReads()
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -120,6 +128,9 @@ const codeRange = "PGRST103"
 // order are.
 func Count(ctx context.Context, db *DB, q query.Query) (int64, error) {
 	c, err := db.newCall("Count", q)
+	if err == nil {
+		err = c.onlyReads()
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -157,7 +168,42 @@ func (db *DB) newCall(verb string, q query.Query) (*call, error) {
 		return nil, c.fail("", err)
 	}
 	rewrite(&c.spec)
+	if w := c.spec.Write; w != nil {
+		returning := *w
+		returning.Return = verb != "Exec"
+		c.spec.Write = &returning
+	}
 	return c, nil
+}
+
+// onlyReads refuses queries that the verb makes no sense for.
+func (c *call) onlyReads() error {
+	if !c.spec.Op.Writes() {
+		return nil
+	}
+	return c.fail("", &query.UnsupportedError{Node: c.verb + " of " + c.spec.Op.String(), Reason: "use All, One, JSON or Exec"})
+}
+
+// Exec runs a write or calls a function, and wants no rows back. It returns the
+// number of rows that were added, changed or removed; of a function's doing it
+// knows nothing and returns 0. Unlike the verbs that return rows it needs no
+// right to read them.
+func Exec(ctx context.Context, db *DB, q query.Query) (affected int64, err error) {
+	c, err := db.newCall("Exec", q)
+	if err != nil {
+		return 0, err
+	}
+	switch c.spec.Op {
+	case query.OpSelect:
+		return 0, c.fail("", &query.UnsupportedError{Node: "Exec of select", Reason: "use All, One, First, Page, Count or JSON"})
+	case query.OpInsert, query.OpUpdate, query.OpDelete:
+		c.spec.Count = query.CountExact
+	}
+	res, err := c.run(ctx, nil)
+	if err != nil || !c.spec.Op.Writes() {
+		return 0, err
+	}
+	return res.Total, nil
 }
 
 // bound is the row limit of a list.
@@ -168,7 +214,7 @@ type bound struct {
 // bound gives the call's query the row limit, unless it has a lower one.
 func (c *call) bound() bound {
 	limit := int64(c.db.cfg.MaxRows)
-	if limit < 0 || c.spec.HasLimit && c.spec.Limit <= limit {
+	if limit < 0 || c.spec.Op.Writes() || c.spec.HasLimit && c.spec.Limit <= limit {
 		return bound{}
 	}
 	c.spec.Limit, c.spec.HasLimit = limit, true

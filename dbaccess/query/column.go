@@ -79,7 +79,7 @@ func path[C Column](c C) Path {
 }
 
 // Item is one entry of a select list. The set of implementations is closed:
-// [Star] and [Field].
+// [Star], [Field] and [Embed].
 type Item interface{ item() }
 
 // Star selects every column.
@@ -90,6 +90,11 @@ type Field struct {
 	Path  Path
 	Alias string // name in the result; defaults to the column's, or the path's last key
 	Cast  string // SQL type to convert to, as a plain type name; "" means none
+	// Aggregate is "sum", "avg", "count", "max" or "min" and makes the fields
+	// without one the groups; "" means none. A count without a column counts
+	// rows. Servers refuse aggregates unless told not to.
+	Aggregate     string
+	AggregateCast string // SQL type to convert the aggregate to
 }
 
 func (Star) item()  {}
@@ -138,9 +143,12 @@ const (
 
 // Order is a sort key.
 type Order struct {
-	Path  Path
-	Desc  bool
-	Nulls Nulls
+	// Relation is the name of an embedded relation of at most one row, whose
+	// column the path then is; "" is the query's own table.
+	Relation string
+	Path     Path
+	Desc     bool
+	Nulls    Nulls
 }
 
 // Asc sorts by a column, smallest first.
@@ -149,6 +157,13 @@ func Asc[C Column](column C) Order { return Order{Path: path(column)} }
 // Desc sorts by a column, largest first. Note that Postgres then puts NULLs
 // first; [Order.NullsLast] changes that.
 func Desc[C Column](column C) Order { return Order{Path: path(column), Desc: true} }
+
+// Of makes the key a column of an embedded relation that has at most one row,
+// by the embed's name.
+func (o Order) Of(relation string) Order {
+	o.Relation = relation
+	return o
+}
 
 // NullsFirst puts NULLs before everything else.
 func (o Order) NullsFirst() Order {

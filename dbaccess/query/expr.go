@@ -7,7 +7,7 @@ import (
 )
 
 // Expr is a condition on a row. The set of implementations is closed: [Compare],
-// [InList], [Is], [Logic] and [Negation].
+// [InList], [Is], [Logic], [Negation] and [Every].
 type Expr interface{ expr() }
 
 // Operator compares a column with a value. Its text is PostgREST's name for it.
@@ -34,6 +34,10 @@ const (
 	OpNotRight   Operator = "nxr"        // &<
 	OpNotLeft    Operator = "nxl"        // &>
 	OpAdjacent   Operator = "adj"        // -|-
+	OpTS         Operator = "fts"        // @@ to_tsquery
+	OpPlainTS    Operator = "plfts"      // @@ plainto_tsquery
+	OpPhraseTS   Operator = "phfts"      // @@ phraseto_tsquery
+	OpWebTS      Operator = "wfts"       // @@ websearch_to_tsquery
 )
 
 // Quantifier makes a comparison hold for any or for all elements of an array
@@ -54,6 +58,7 @@ type Compare struct {
 	Op         Operator
 	Quantifier Quantifier
 	Value      string // the text form, see [Text]
+	Config     string // text search configuration of OpTS and its kin, "" for the server's default
 }
 
 // InList holds when the column equals one of the values. PostgREST reads a list of
@@ -76,7 +81,8 @@ const (
 )
 
 // Is holds when the column is in the state. Unlike [Compare] it never yields
-// NULL.
+// NULL. Where the column is the name of an embedded relation, Null and NotNull
+// tell whether there is a related row.
 type Is struct {
 	Column Path
 	State  State
@@ -105,7 +111,12 @@ type Negation struct{ Expr Expr }
 // [Query.Where] and never reaches a compiler.
 type invalid struct{ err error }
 
+// Every holds for every row. An update or a delete says with it that it means
+// the whole table.
+type Every struct{}
+
 func (Compare) expr()  {}
+func (Every) expr()    {}
 func (InList) expr()   {}
 func (Is) expr()       {}
 func (Logic) expr()    {}
@@ -136,6 +147,8 @@ func check(e Expr) error {
 		return e.Column.check()
 	case Is:
 		return e.Column.check()
+	case Every:
+		return nil
 	}
 	return fmt.Errorf("query: unknown expression %T", e)
 }

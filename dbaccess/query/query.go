@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Query is a read of one table, view or set of rows. It is immutable: every
+// Query is a read of a table or view, a write to one, or a function call. It is immutable: every
 // method returns a new Query, so a Query may be shared between goroutines and
 // used as the base of others. The zero value reads from nothing and is reported
 // by [Query.Err].
@@ -52,14 +52,8 @@ func (q Query) Columns(names ...string) Query {
 // Select adds items to the select list. Without any, a verb that decodes into a
 // struct selects the struct's columns, and one that doesn't selects them all.
 func (q Query) Select(items ...Item) Query {
-	for _, it := range items {
-		f, isField := it.(Field)
-		if !isField {
-			continue
-		}
-		if err := f.Path.check(); err != nil {
-			q.errs = append(slices.Clip(q.errs), err)
-		}
+	if err := checkItems(items); err != nil {
+		q.errs = append(slices.Clip(q.errs), err)
 	}
 	q.spec.Select = append(slices.Clip(q.spec.Select), items...)
 	return q
@@ -88,12 +82,25 @@ func (q Query) OrderBy(keys ...Order) Query {
 	return q
 }
 
+// fault returns the query with an error noted for [Query.Err].
+func (q Query) fault(what string, err error) Query {
+	q.errs = append(slices.Clip(q.errs), fmt.Errorf("query: %s %w", what, err))
+	return q
+}
+
+var (
+	errNegative         = errors.New("must not be negative")
+	errPositive         = errors.New("must be positive")
+	errOnlyInsert       = errors.New("belongs to an insert: start with query.Insert")
+	errOnlyUpdateDelete = errors.New("belongs to an update or a delete")
+	errOnlyCall         = errors.New("belongs to a function call: start with query.Call")
+)
+
 // Limit bounds the number of rows. Zero asks for none. A negative limit is an
 // error.
 func (q Query) Limit(n int) Query {
 	if n < 0 {
-		q.errs = append(slices.Clip(q.errs), errors.New("query: Limit must not be negative"))
-		return q
+		return q.fault("Limit", errNegative)
 	}
 	q.spec.Limit, q.spec.HasLimit = int64(n), true
 	return q
@@ -102,8 +109,7 @@ func (q Query) Limit(n int) Query {
 // Offset skips rows. A negative offset is an error.
 func (q Query) Offset(n int) Query {
 	if n < 0 {
-		q.errs = append(slices.Clip(q.errs), errors.New("query: Offset must not be negative"))
-		return q
+		return q.fault("Offset", errNegative)
 	}
 	q.spec.Offset = int64(n)
 	return q
