@@ -5,6 +5,7 @@ import (
 
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/query"
+	"github.com/twinpath/twinpath/tracing/internal/outcome"
 	"github.com/twinpath/twinpath/tracing/internal/spans"
 )
 
@@ -12,7 +13,7 @@ import (
 // come in both generations, because different parts of Sentry read different
 // ones.
 // Source: https://getsentry.github.io/sentry-conventions/attributes/db/
-func (o *Observer) attributes(e *dbaccess.CallEnd, summary string, out outcome) map[string]any {
+func (o *Observer) attributes(e *dbaccess.CallEnd, summary string, out outcome.Outcome) map[string]any {
 	const fixed = 24 // more than the fixed ones below
 	m := make(map[string]any, fixed+len(e.Phases))
 	m["db.system"] = "postgresql"
@@ -50,11 +51,11 @@ func (o *Observer) attributes(e *dbaccess.CallEnd, summary string, out outcome) 
 	if e.Status != 0 {
 		m["http.response.status_code"] = e.Status
 	}
-	if out.code != "" {
-		m["db.response.status_code"] = out.code
+	if out.Code != "" {
+		m["db.response.status_code"] = out.Code
 	}
-	if out.errorType != "" {
-		m["error.type"] = out.errorType
+	if out.ErrorType != "" {
+		m["error.type"] = out.ErrorType
 	}
 	if e.Conn != dbaccess.ConnUnknown {
 		m["db.connection"] = connText(e.Conn)

@@ -8,6 +8,7 @@ import (
 	"github.com/getsentry/sentry-go"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/tracing/internal/outcome"
 	"github.com/twinpath/twinpath/tracing/internal/spans"
 )
 
@@ -41,16 +42,16 @@ func (o *Observer) CallEnd(ctx context.Context, e dbaccess.CallEnd) {
 	if !spans.Recording(ctx) {
 		return
 	}
-	outcome := outcomeOf(e.Err)
+	out := outcome.Of(e.Err)
 	span := spans.Span{
 		Op:          "db",
 		Description: e.Query.Summary(),
 		Origin:      originOf(e.Route.Path),
-		Status:      outcome.status,
+		Status:      out.Status,
 		Start:       e.Start,
 		End:         e.End,
 	}
-	span.Data = o.attributes(&e, span.Description, outcome)
+	span.Data = o.attributes(&e, span.Description, out)
 	if o.wantsPhases(&e) {
 		span.Children = phaseSpans(e.Phases, span.Origin)
 	}

@@ -65,11 +65,8 @@ var poolerTexts = []struct {
 	{"max_client_conn", true, poolerFull},
 	{"max client connections reached", true, poolerFull},
 	{"max clients reached in session mode", true, "the pooler's session mode gives every client a connection of its own: use its transaction mode (Supavisor: port 6543)"},
-	{"query_wait_timeout", true, "the pooler had no server connection for the call in time: its pool is too small for the load, or calls are too long"},
-	{"unable to check out", true, "the pooler had no server connection for the call in time: its pool is too small for the load, or calls are too long"},
-	{"too many clients already", true, "Postgres has no connection left: raise max_connections, or put a pooler in front of it"},
-	{"too many connections", true, "the database or the role has no connection left: raise its limit, or put a pooler in front of it"},
-	{"remaining connection slots", true, "Postgres has no connection left: raise max_connections, or put a pooler in front of it"},
+	{"query_wait_timeout", true, poolerBusy},
+	{"unable to check out", true, poolerBusy},
 
 	{"no such database", false, "the pooler doesn't know the database: check the DSN's database"},
 	{"tenant or user not found", false, "the pooler doesn't know the user: on Supabase it is role.project, on the project's own pooler host"},
@@ -86,7 +83,11 @@ var poolerTexts = []struct {
 	{"client_idle_timeout", false, "the pooler had closed the idle connection: try again"},
 }
 
-const poolerFull = "the pooler has no place for another client: instances × MaxConns must stay below its limit"
+const (
+	poolerFull   = "the pooler has no place for another client: instances × MaxConns must stay below its limit"
+	poolerBusy   = "the pooler had no server connection for the call in time: its pool is too small for the load, or calls are too long"
+	postgresFull = "Postgres has no connection left for the database or the role: raise its limit, or put a pooler in front of it"
+)
 
 // poolerFailure makes the error for a refusal that is known by its text.
 func poolerFailure(pg *pgconn.PgError) (error, bool) {
@@ -95,13 +96,28 @@ func poolerFailure(pg *pgconn.PgError) (error, bool) {
 		if !strings.Contains(message, p.contains) {
 			continue
 		}
-		e := dbaccess.Error{Code: codeConnect, SQLState: pg.Code, HTTPStatus: 503, Kind: dbaccess.ErrUnavailable, Advice: p.advice}
-		if p.saturated {
-			e.Code, e.HTTPStatus, e.Kind = codeSaturated, 504, dbaccess.ErrSaturated
-		}
-		return e.With(serverText(pg), pg), true
+		return refusal(pg, p.saturated, p.advice), true
+	}
+	// Postgres' own refusals have codes that tell, in whatever language.
+	switch pg.Code {
+	case "53300":
+		return refusal(pg, true, postgresFull), true
+	case "28P01", "28000":
+		return refusal(pg, false, "check the DSN's user and password, and that the user may log in from here"), true
+	case "3D000":
+		return refusal(pg, false, "the server has no such database: check the DSN's database"), true
+	case "57P03":
+		return refusal(pg, false, "the server is starting up or shutting down: try again"), true
 	}
 	return nil, false
+}
+
+func refusal(pg *pgconn.PgError, saturated bool, advice string) error {
+	e := dbaccess.Error{Code: codeConnect, SQLState: pg.Code, HTTPStatus: 503, Kind: dbaccess.ErrUnavailable, Advice: advice}
+	if saturated {
+		e.Code, e.HTTPStatus, e.Kind = codeSaturated, 504, dbaccess.ErrSaturated
+	}
+	return e.With(serverText(pg), pg)
 }
 
 // networkAdvice says what is wrong with the way to the server, and returns the

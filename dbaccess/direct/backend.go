@@ -17,6 +17,7 @@ type Backend struct {
 	cfg     settled
 	sockets sockets
 	calls   sync.WaitGroup
+	suspect time.Duration // how long idle
 
 	mu     sync.RWMutex
 	pool   *pgxpool.Pool // made by the first call or Start, or the app's
@@ -35,7 +36,16 @@ func New(cfg Config) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{cfg: s, pool: s.Pool}, nil
+	return &Backend{cfg: s, pool: s.Pool, suspect: suspectAfter}, nil
+}
+
+// Explain tells what became of the DSN's parameters that are not simply sent to
+// the server, one sentence each, without values.
+func (b *Backend) Explain() []string {
+	if b.cfg.dsn == nil {
+		return nil
+	}
+	return b.cfg.dsn.Explain()
 }
 
 // Start opens one connection, so that the first call finds it and a server that
@@ -151,7 +161,7 @@ func (b *Backend) poolConfig() *pgxpool.Config {
 		if a, ok := ctx.Value(acquisitionKey{}).(*acquisition); ok {
 			a.waited = p.IdleDuration < time.Since(a.start) // given back since we asked
 		}
-		return p.IdleDuration > suspectAfter
+		return p.IdleDuration > b.suspect
 	}
 	cfg.BeforeConnect = b.beforeConnect
 	return cfg

@@ -196,15 +196,25 @@ func TestDeadConnectionIsReplaced(t *testing.T) {
 	if err := b.Start(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	proxy.ResetAll()
-	if err := proxy.AwaitOpen(t.Context(), 0); err != nil {
-		t.Fatal(err)
+	kill := func() {
+		proxy.ResetAll()
+		if err := proxy.AwaitOpen(t.Context(), 0); err != nil {
+			t.Fatal(err)
+		}
 	}
+	kill()
 	_, err = b.Do(t.Context(), call(lists, anon))
 	if !errors.Is(err, dbaccess.ErrUnavailable) {
 		t.Errorf("error %v, want ErrUnavailable", err)
 	}
 	if got := body(t, b, lists, anon); got != `[{"id":2,"title":"Alice public"}]` {
 		t.Errorf("the call after: %s", got)
+	}
+
+	// One that was idle for long is asked first.
+	direct.SetSuspect(b, time.Nanosecond)
+	kill()
+	if got := body(t, b, lists, anon); got != `[{"id":2,"title":"Alice public"}]` {
+		t.Errorf("a suspected connection: %s", got)
 	}
 }

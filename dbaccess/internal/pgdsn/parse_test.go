@@ -275,8 +275,9 @@ func TestParseDialsOnce(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	const secret = "c4n4rySecret"
 	f.Add("?sslmode=disable&timezone=UTC")
-	f.Add("?options=-c%20a%3Db&statement_timeout=1x")
-	f.Add(":x,y?search_path=%22a")
+	f.Add("?options=-c a=b&statement_timeout=1x")
+	f.Add(":x,y?search_path=\"a")
+	f.Add(" search_path='a, \"B\"' statement_timeout='5 s' connection_limit=2")
 	f.Add(" options='-c x=y' port=z")
 	f.Fuzz(func(t *testing.T, tail string) {
 		for _, file := range []string{"file", "ssl", "service"} { // not to open what the fuzzer makes up

@@ -13,7 +13,7 @@ import (
 type Want map[string][]string
 
 const wantHead = `# The golden cases that must pass, one a line: way and case. The list may only
-# grow; "make golden-update" adds the cases that pass now.
+# grow: "go run ./dbaccess/internal/golden -update" adds the cases that pass now.
 `
 
 // ReadWant reads the file of wanted cases. One that doesn't exist wants nothing.

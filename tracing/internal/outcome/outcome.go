@@ -1,4 +1,5 @@
-package tracing
+// Package outcome says in Sentry's words how a database call ended.
+package outcome
 
 import (
 	"context"
@@ -9,43 +10,43 @@ import (
 	"github.com/twinpath/twinpath/dbaccess"
 )
 
-// outcome is how a call ended, in words that hold no values.
-type outcome struct {
-	status    sentry.SpanStatus
-	code      string // PostgREST's code or the SQLSTATE
-	errorType string // "" unless the call failed
+// Outcome is how a call ended, in words that hold no values.
+type Outcome struct {
+	Status    sentry.SpanStatus
+	Code      string // PostgREST's code or the SQLSTATE
+	ErrorType string // "" unless the call failed
 }
 
 // codePastEnd is PostgREST's answer to an offset behind the last row, which
 // dbaccess.Page gives its caller as an empty page.
 const codePastEnd = "PGRST103"
 
-// outcomeOf judges a call as its caller would: having changed one's mind and
+// Of judges a call as its caller would: having changed one's mind and
 // having found nothing are no failures.
-func outcomeOf(err error) outcome {
+func Of(err error) Outcome {
 	if err == nil {
-		return outcome{status: sentry.SpanStatusOK}
+		return Outcome{Status: sentry.SpanStatusOK}
 	}
-	var o outcome
+	var o Outcome
 	if e, ok := errors.AsType[*dbaccess.Error](err); ok {
-		o.code = e.Code
+		o.Code = e.Code
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return outcome{status: sentry.SpanStatusCanceled}
-	case errors.Is(err, dbaccess.ErrNoRows), o.code == codePastEnd:
-		o.status = sentry.SpanStatusOK
+		return Outcome{Status: sentry.SpanStatusCanceled}
+	case errors.Is(err, dbaccess.ErrNoRows), o.Code == codePastEnd:
+		o.Status = sentry.SpanStatusOK
 		return o
 	}
-	o.status, o.errorType = sentry.SpanStatusInternalError, "other"
+	o.Status, o.ErrorType = sentry.SpanStatusInternalError, "other"
 	for _, k := range kinds {
 		if errors.Is(err, k.err) {
-			o.status, o.errorType = k.status, k.name
+			o.Status, o.ErrorType = k.status, k.name
 			break
 		}
 	}
-	if o.code != "" {
-		o.errorType = o.code
+	if o.Code != "" {
+		o.ErrorType = o.Code
 	}
 	return o
 }

@@ -1,0 +1,33 @@
+// The example-app is a stock-market site that reads one Postgres over both access paths and shows
+// where each request's time goes.
+//
+//	go run ./example-app
+//
+// finds or starts everything it needs, prints what it found and the address of the page. It needs no
+// account and leaves nothing behind: PostgreSQL's server programs have to be installed (Debian:
+// apt-get install postgresql, and pgbouncer for the pooler; macOS: brew install postgresql pgbouncer).
+//
+// # Usage
+//
+//	example-app [serve] [flags]
+//
+//	--addr 127.0.0.1:8080     where to listen. Without the flag, the next free port from 8080 on
+//	--access-path percent:50  rest, direct, or the share of the users that goes direct; the page changes it
+//	--rtt 0                   such as 5ms: added to every round trip between app, PostgREST, pooler and Postgres
+//
+// Exit status: 0 after Ctrl-C or SIGTERM, 1 when something failed, 2 for a usage error.
+//
+// # Environment
+//
+//	DATABASE_URL      use this Postgres instead of a private one. The login must be a superuser, or be allowed
+//	                  to create roles and schemas. The demo makes the schema twinpath_demo, the login role
+//	                  twinpath_demo_login and, where they are missing, the roles anon, authenticated and
+//	                  service_role and the functions auth.uid() and auth.jwt(); it changes nothing else, and
+//	                  refuses a schema of that name that it didn't make
+//	POOLER_URL        use this transaction pooler, with the login in it
+//	POSTGREST_URL     use this PostgREST; it must expose the schema twinpath_demo
+//	PGRST_JWT_SECRET  its jwt-secret
+//	POSTGREST_APIKEY  the key that a gateway in front of it asks for
+//	SENTRY_DSN        send transactions there. Without it they go to a Spotlight sidecar, should one answer
+//	                  on port 8969, and in any case to the site's own page /traces
+package main

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"net"
+	"time"
+
+	"github.com/twinpath/twinpath/example-app/internal/site"
+)
+
+const (
+	defaultAddr = "127.0.0.1:8080"
+	defaultPath = "percent:50"
+
+	maxRTT = 5 * time.Second // more than any network has, and less than what makes every call time out
+)
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	addr      string
+	addrGiven bool // then a busy port is an error
+	path      site.Setting
+	rtt       time.Duration
+}
+
+// parseServe reads the flags of serve. Its errors are usage errors, or flag.ErrHelp.
+func parseServe(args []string) (serveFlags, error) {
+	f := serveFlags{}
+	set := flag.NewFlagSet("serve", flag.ContinueOnError)
+	set.SetOutput(io.Discard)
+	set.StringVar(&f.addr, "addr", defaultAddr, "")
+	path := set.String("access-path", defaultPath, "")
+	set.DurationVar(&f.rtt, "rtt", 0, "")
+	if err := set.Parse(args); err != nil {
+		if errors.Is(err, flag.ErrHelp) {
+			return f, err
+		}
+		return f, usageError{err}
+	}
+	if set.NArg() > 0 {
+		return f, usageError{fmt.Errorf("serve takes flags only, and there is %q", set.Arg(0))}
+	}
+	set.Visit(func(fl *flag.Flag) { f.addrGiven = f.addrGiven || fl.Name == "addr" })
+	if _, _, err := net.SplitHostPort(f.addr); err != nil {
+		return f, usageError{fmt.Errorf("--addr %s is no host:port, such as %s", f.addr, defaultAddr)}
+	}
+	var err error
+	if f.path, err = site.ParseSetting(*path); err != nil {
+		return f, usageError{fmt.Errorf("--access-path %w", err)}
+	}
+	if f.rtt < 0 || f.rtt > maxRTT {
+		return f, usageError{fmt.Errorf("--rtt must be between 0 and %s", maxRTT)}
+	}
+	return f, nil
+}
