@@ -112,12 +112,20 @@ type CallArgs struct {
 	// unnamed argument itself.
 	Args  []byte
 	Whole bool
+	// Type is that of the argument with Whole: "json", which serves jsonb too,
+	// "text", "xml" or "bytea". Defaults to "json".
+	Type string
+	// Columns are the arguments to take from Args. None means all its members.
+	Columns []string
 	// TextArgs are arguments in text form, in place of Args: those of a request
 	// that has them in its query string.
 	TextArgs []TextArg
 	// ReadOnly makes the call fail when the function writes, whatever it is
 	// declared as. It is how a GET calls.
 	ReadOnly bool
+	// MaxAffected is the number of rows beyond which the call fails and is undone,
+	// for functions that return a set; 0 means no limit.
+	MaxAffected int64
 	// Rollback undoes what the function did, which servers allow in tests only.
 	Rollback bool
 }

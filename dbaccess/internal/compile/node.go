@@ -50,9 +50,10 @@ func checkCompare(e *query.Compare) error {
 
 // checkSpec refuses what concerns the query as a whole.
 func checkSpec(s *query.Spec) error {
+	if err := checkOp(s); err != nil {
+		return err
+	}
 	switch {
-	case s.Op != query.OpSelect:
-		return &query.UnsupportedError{Node: "operation", Reason: "only reads are supported"}
 	case s.HasLimit && s.Limit < 0:
 		return &query.UnsupportedError{Node: "limit", Reason: "it must not be negative"}
 	case s.Offset < 0:
@@ -68,6 +69,65 @@ func checkSpec(s *query.Spec) error {
 	}
 	if s.Schema != "" {
 		return checkText("schema", s.Schema)
+	}
+	return nil
+}
+
+// checkOp refuses what concerns the operation.
+func checkOp(s *query.Spec) error {
+	switch s.Op {
+	case query.OpSelect:
+		return nil
+	case query.OpInsert, query.OpUpdate, query.OpDelete:
+		return checkWrite(s)
+	case query.OpCall:
+		return checkCall(s)
+	}
+	return &query.UnsupportedError{Node: "operation", Reason: "the operation is none of package query's"}
+}
+
+func checkWrite(s *query.Spec) error {
+	w := s.Write
+	switch {
+	case w == nil:
+		return &query.UnsupportedError{Node: "write", Reason: "Spec.Write is nil"}
+	case s.Head:
+		return &query.UnsupportedError{Node: "head", Reason: "a write has no form without an answer: leave its rows out instead"}
+	case w.MaxAffected < 0:
+		return &query.UnsupportedError{Node: "max-affected", Reason: "it must not be negative"}
+	case w.MaxAffected > 0 && s.Op == query.OpInsert:
+		return &query.UnsupportedError{Node: "max-affected", Reason: "an insert has no such limit"}
+	case w.Conflict > query.ConflictIgnore:
+		return &query.UnsupportedError{Node: "conflict", Reason: "what to do is none of package query's"}
+	case s.Op != query.OpInsert && (w.Conflict != query.ConflictFail || len(w.ConflictOn) > 0):
+		return &query.UnsupportedError{Node: "conflict", Reason: "only an insert has one"}
+	case isPut(s) && (w.Conflict != query.ConflictMerge || len(w.ConflictOn) > 0 || len(w.Columns) > 0 || w.MissingDefault):
+		return &query.UnsupportedError{Node: "filter", Reason: "an insert with a condition merges one row by its primary key and says nothing else"}
+	}
+	for _, names := range [...][]string{w.Columns, w.ConflictOn} {
+		for _, name := range names {
+			if err := checkName("column", name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func checkCall(s *query.Spec) error {
+	c := s.Call
+	switch {
+	case c == nil:
+		return &query.UnsupportedError{Node: "call", Reason: "Spec.Call is nil"}
+	case s.Head && !c.ReadOnly:
+		return &query.UnsupportedError{Node: "head", Reason: "only a ReadOnly call has a form without an answer"}
+	case c.MaxAffected < 0:
+		return &query.UnsupportedError{Node: "max-affected", Reason: "it must not be negative"}
+	}
+	for _, name := range c.Columns {
+		if err := checkName("argument", name); err != nil {
+			return err
+		}
 	}
 	return nil
 }
