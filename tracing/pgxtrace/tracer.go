@@ -58,10 +58,10 @@ func New(opts ...Option) *Tracer {
 // wanted says whether anything is to be recorded with ctx.
 func wanted(ctx context.Context) bool { return spans.Recording(ctx) && !dbaccess.InCall(ctx) }
 
-const (
-	origin  sentry.SpanOrigin = "auto.db.pgx"
-	phaseOp                   = "twinpath.phase" // no "db", see tracing
-)
+const origin sentry.SpanOrigin = "auto.db.pgx"
+
+// phaseOp does not begin with "db", or Sentry would list phases as queries.
+const phaseOp = "twinpath.phase"
 
 // statementData describes a statement in both generations of attributes.
 func statementData(s statement, out outcome.Outcome) map[string]any {

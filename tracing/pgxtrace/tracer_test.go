@@ -156,12 +156,12 @@ func TestErrors(t *testing.T) {
 		if err == nil {
 			t.Error("no error")
 		}
-		cancelled, cancel := context.WithTimeout(ctx, time.Hour)
+		canceled, cancel := context.WithTimeout(ctx, time.Hour)
 		time.AfterFunc(50*time.Millisecond, cancel)
-		if _, err = pool.Exec(cancelled, "select pg_sleep(10)"); !errors.Is(err, context.Canceled) {
+		if _, err = pool.Exec(canceled, "select pg_sleep(10)"); !errors.Is(err, context.Canceled) {
 			t.Errorf("got %v", err)
 		}
-		check(t, pool.Ping(t.Context())) // the cancelled query cost its connection
+		check(t, pool.Ping(t.Context())) // the canceled query cost its connection
 		late, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 		defer cancel()
 		if _, err = pool.Exec(late, "select pg_sleep(10)"); !errors.Is(err, context.DeadlineExceeded) {
@@ -179,7 +179,7 @@ func TestErrors(t *testing.T) {
 	want := []string{
 		"insert companies | already_exists | 23505 | 23505",
 		"select | invalid_argument | 22P02 | 22P02",
-		"select | cancelled |  | ",
+		"select | " + sentry.SpanStatusCanceled.String() + " |  | ",
 		"select | deadline_exceeded |  | timeout",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
