@@ -20,7 +20,7 @@ import (
 type Backend struct {
 	cfg     Config
 	base    *url.URL
-	client  string // base, as postgrest-go takes it
+	client  string // the server without a path, which postgrest-go would unescape
 	version version
 	parent  http.RoundTripper
 	own     *http.Transport // parent, when the backend made it
@@ -41,7 +41,7 @@ func New(cfg Config) (*Backend, error) {
 		return nil, err
 	}
 	cfg = cfg.WithDefaults()
-	b := &Backend{cfg: cfg, base: base, client: base.String(), parent: cfg.Transport, drained: make(chan struct{})}
+	b := &Backend{cfg: cfg, base: base, client: (&url.URL{Scheme: base.Scheme, Host: base.Host}).String(), parent: cfg.Transport, drained: make(chan struct{})}
 	if cfg.ServerVersion != "" {
 		b.version = parseVersion(cfg.ServerVersion)
 	}
@@ -113,7 +113,7 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, e
 const placeholder = "x"
 
 // String names the backend, without its key.
-func (b *Backend) String() string { return "rest.Backend(" + b.client + ")" }
+func (b *Backend) String() string { return "rest.Backend(" + b.base.String() + ")" }
 
 // Format leaves out the key for every verb, %+v and %#v included.
 func (b *Backend) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, b.String()) }
