@@ -59,7 +59,8 @@ type Phase struct {
 // it made a connection.
 const (
 	PhasePrepare = "prepare" // facade and compiler, before anything is sent
-	PhaseAcquire = "acquire" // direct: waiting for a pooled connection
+	PhaseAcquire = "acquire" // direct: coming by a connection; the parent of queue and connect where one is made
+	PhaseQueue   = "queue"   // direct: waiting for a place in the pool
 	PhaseDNS     = "dns"     // resolving the server's name
 	PhaseConnect = "connect" // TCP handshake; on direct the parent of dns, tcp, tls, startup
 	PhaseTCP     = "tcp"

@@ -155,8 +155,7 @@ func (db *DB) route(ctx context.Context, id auth.Identity, name string) (Routed,
 		if s := id.Subject(); s != "" {
 			return s
 		}
-		s, _ := ctx.Value(subjectKey{}).(string)
-		return s
+		return SubjectFrom(ctx)
 	}, name)
 	r := Routed{Decision: d, Path: d.Path, Reason: d.Reason}
 	if qr, ok := db.cfg.Router.(QueryRouter); ok && name != "" {

@@ -97,6 +97,12 @@ func WithSubject(ctx context.Context, subject string) context.Context {
 	return context.WithValue(ctx, subjectKey{}, subject)
 }
 
+// SubjectFrom returns what [WithSubject] gave to ctx, "" where it gave nothing.
+func SubjectFrom(ctx context.Context) string {
+	s, _ := ctx.Value(subjectKey{}).(string)
+	return s
+}
+
 // InCall says whether ctx belongs to a running call of this package, so that
 // instruments below it (a pgx tracer, an http.RoundTripper) keep silent: the
 // call reports itself.

@@ -19,7 +19,7 @@ func main() {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "example-app:", err)
 	}
-	os.Exit(exitCode(err))
+	os.Exit(ExitCode(err))
 }
 
 // Main is the program. Its fields are what it takes from its surroundings; the zero value takes what
@@ -63,8 +63,8 @@ type usageError struct{ error }
 
 func (e usageError) Unwrap() error { return e.error }
 
-// exitCode is the exit status for what Run returned.
-func exitCode(err error) int {
+// ExitCode is the exit status for what Run returned.
+func ExitCode(err error) int {
 	if _, ok := errors.AsType[usageError](err); ok {
 		return 2
 	}

@@ -90,17 +90,16 @@ type running struct {
 
 // start brings everything up, in the order of its dependence, and returns the site.
 func (r *running) start(ctx context.Context, getenv func(string) string, lookPath func(string) (string, error)) (http.Handler, error) {
-	st, err := stack.Start(ctx, stack.Config{Getenv: getenv, LookPath: lookPath, RTT: r.flags.rtt, Report: r.report})
-	if err != nil {
-		return nil, err
-	}
-	r.stops = append(r.stops, st.Close)
-
 	tel, err := newTelemetry(ctx, getenv("SENTRY_DSN"))
 	if err != nil {
 		return nil, err
 	}
 	r.stops = append(r.stops, func(context.Context) error { tel.close(); return nil })
+	st, err := stack.Start(ctx, stack.Config{Getenv: getenv, LookPath: lookPath, RTT: r.flags.rtt, Report: r.report})
+	if err != nil {
+		return nil, err
+	}
+	r.stops = append(r.stops, st.Close)
 	r.say.line("traces", "%s, see /traces", tel.where)
 
 	tokens, err := jwt.NewHS256(jwt.Config{Secret: st.JWTSecret})

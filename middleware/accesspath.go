@@ -90,7 +90,7 @@ type wantsSubject struct{}
 // offerSubject gives the trace as the subject to divide by, as soon as both
 // AccessPath and Sentry have been there, in whichever order.
 func offerSubject(ctx context.Context) context.Context {
-	if ctx.Value(wantsSubject{}) == nil {
+	if ctx.Value(wantsSubject{}) == nil || dbaccess.SubjectFrom(ctx) != "" {
 		return ctx
 	}
 	if span := sentry.SpanFromContext(ctx); span != nil {

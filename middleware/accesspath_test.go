@@ -148,7 +148,8 @@ func TestSubjects(t *testing.T) {
 	}{
 		"no trace":           {[]echo.MiddlewareFunc{middleware.AccessPath(db)}, ""},
 		"no access path":     {[]echo.MiddlewareFunc{middleware.Sentry()}, ""},
-		"the app's, further": {[]echo.MiddlewareFunc{middleware.Sentry(), middleware.AccessPath(db), cookie}, "cookie"},
+		"the app's, inside":  {[]echo.MiddlewareFunc{middleware.Sentry(), middleware.AccessPath(db), cookie}, "cookie"},
+		"the app's, outside": {[]echo.MiddlewareFunc{cookie, middleware.AccessPath(db), middleware.Sentry()}, "cookie"},
 	} {
 		r, e := record(t, nil), quietEcho()
 		e.Use(tt.mws...)

@@ -22,7 +22,7 @@
 // next to nothing: no span and no attribute is made for it.
 //
 // Sentry drops transactions with status 404 unless told otherwise. To see those
-// of your handlers, initialise it with
+// of your handlers, initialize it with
 //
 //	sentry.ClientOptions{TraceIgnoreStatusCodes: [][]int{}, …}
 package tracing

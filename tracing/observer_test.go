@@ -209,7 +209,7 @@ func TestOutcomes(t *testing.T) {
 		code, errorType any
 	}{
 		{"none", nil, sentry.SpanStatusOK, nil, nil},
-		{"cancelled by the caller", dbaccess.Error{Kind: context.Canceled}.With(server, context.Canceled), sentry.SpanStatusCanceled, nil, nil},
+		{"canceled by the caller", dbaccess.Error{Kind: context.Canceled}.With(server, context.Canceled), sentry.SpanStatusCanceled, nil, nil},
 		{"no rows", &dbaccess.Error{Kind: dbaccess.ErrNoRows, Code: "PGRST116"}, sentry.SpanStatusOK, "PGRST116", nil},
 		{"a page past the end", &dbaccess.Error{Code: "PGRST103", HTTPStatus: 416}, sentry.SpanStatusOK, "PGRST103", nil},
 		{"timeout", &dbaccess.Error{Kind: dbaccess.ErrTimeout}, sentry.SpanStatusDeadlineExceeded, nil, "timeout"},

@@ -52,7 +52,9 @@ func (b *Backend) Explain() []string {
 // can't be reached is known at once: it takes no longer than Config.ConnectTimeout to
 // connect, and as long again to the first answer. A Backend that
 // could not start may be used all the same, and must be closed.
-func (b *Backend) Start(ctx context.Context) error {
+func (b *Backend) Start(ctx context.Context) error { return named(b.connect(ctx), "connect", "") }
+
+func (b *Backend) connect(ctx context.Context) error {
 	pool, err := b.begin()
 	if err != nil {
 		return err

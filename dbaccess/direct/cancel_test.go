@@ -8,12 +8,12 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/direct"
 	"github.com/twinpath/twinpath/dbaccess/query"
 	"github.com/twinpath/twinpath/internal/localpg/pgtest"
+	"github.com/twinpath/twinpath/internal/wireproxy"
 )
 
 // sleeping is a view whose reading takes 30 s.
@@ -65,32 +65,46 @@ func TestCancelStopsTheStatement(t *testing.T) {
 	}
 }
 
-// A deadline is kept by the server: the connection survives it.
-func TestDeadlineKeepsTheConnection(t *testing.T) {
+// A statement that the server ends keeps its connection.
+func TestStatementTimeoutKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
 	db.Exec(t, sleeping)
-	pool, err := pgxpool.New(t.Context(), db.PoolerDSN+"&pool_max_conns=1")
+	proxy, err := wireproxy.Start(wireproxy.Config{Target: db.PoolerAddr})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer pool.Close()
-	b := open(t, direct.Config{Pool: pool})
-	if err := b.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	defer proxy.Close(t.Context())
+	b := open(t, direct.Config{DSN: pgtest.At(t, db.PoolerDSN, proxy.Addr()) + "&statement_timeout=200ms", MaxConns: 1})
 	for range 3 {
-		ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
-		_, err = b.Do(ctx, call(query.From("sleeping"), anon))
-		cancel()
+		_, err := b.Do(t.Context(), call(query.From("sleeping"), anon))
 		e, ok := err.(*dbaccess.Error)
 		if !ok || !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, dbaccess.ErrTimeout) || e.Code != "57014" || e.HTTPStatus != 500 {
 			t.Fatalf("error %v, want ErrTimeout as 57014 with status 500", err)
 		}
 	}
-	if n := pool.Stat().NewConnsCount(); n != 1 {
+	if n := proxy.Stats().Accepted; n != 1 {
 		t.Errorf("%d connections were made, want 1", n)
 	}
+}
+
+// Whoever ends the call at its deadline, the server a little before or the client,
+// the error is the same.
+func TestDeadline(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	db.Exec(t, sleeping)
+	b := open(t, direct.Config{DSN: db.PoolerDSN})
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 400*time.Millisecond)
+	defer cancel()
+	_, err := b.Do(ctx, call(query.From("sleeping"), anon))
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, dbaccess.ErrTimeout) || errors.Is(err, dbaccess.ErrUnavailable) {
+		t.Errorf("error %v, want ErrTimeout", err)
+	}
+	awaitSleepers(t, db, 0)
 }
 
 func TestDeadlineBelowTheMargin(t *testing.T) {

@@ -21,7 +21,14 @@ func (b *Backend) Do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, e
 		t.end = time.Now()
 	}
 	res.Phases = t.phases(&a)
-	return res, err
+	if err != nil {
+		name := c.Query.Name
+		if name == "" {
+			name = c.Query.Summary()
+		}
+		return res, named(err, c.Query.Op.String(), name)
+	}
+	return res, nil
 }
 
 func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result, t *timeline, a *acquisition) error {

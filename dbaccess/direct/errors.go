@@ -25,6 +25,14 @@ const (
 	codeTable     = "PGRST205"
 )
 
+// named fills in what failed. err is fresh from this package.
+func named(err error, op, query string) error {
+	if e, ok := err.(*dbaccess.Error); ok {
+		e.Path, e.Op, e.Query = dbaccess.Direct, op, query
+	}
+	return err
+}
+
 func errClosed() error { return &dbaccess.Error{Kind: dbaccess.ErrClosed} }
 
 // contextFailure is a call that its caller gave up. stage completes the advice

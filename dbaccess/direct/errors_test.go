@@ -206,6 +206,9 @@ func TestUnreachable(t *testing.T) {
 				t.Errorf("%s: %s: advice %q, want %q in it", tt.name, how, e.Advice, tt.advice)
 			}
 			checkNoCanary(t, tt.name, err)
+			if op := map[string]string{"Start": "connect", "Do": "select"}[how]; e.Path != dbaccess.Direct || e.Op != op {
+				t.Errorf("%s: %s: path %q, operation %q", tt.name, how, e.Path, e.Op)
+			}
 			for u := error(e); u != nil; u = errors.Unwrap(u) {
 				if _, ok := u.(*pgconn.ConnectError); ok {
 					t.Errorf("%s: %s: the chain holds the connection's config, password included", tt.name, how)
@@ -233,8 +236,15 @@ func TestPoolerRefusals(t *testing.T) {
 		p := pgtest.NewPooler(t, localpg.PoolerConfig{MaxClients: 1})
 		dsn := p.DSN(pgtest.LoginRole, pgtest.LoginPassword, db.Name)
 		first := open(t, direct.Config{DSN: dsn})
-		if err := first.Start(t.Context()); err != nil {
-			t.Fatal(err)
+		// The place may still be taken by whoever asked whether the pooler is up.
+		for end := time.Now().Add(10 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+			err := first.Start(t.Context())
+			if err == nil {
+				break
+			}
+			if time.Now().After(end) {
+				t.Fatal(err)
+			}
 		}
 		_, err := open(t, direct.Config{DSN: dsn}).Do(t.Context(), call(lists, anon))
 		checkSaturated(t, err, "no place for another client")

@@ -12,10 +12,6 @@ type timeline struct {
 	database                                 time.Duration // by the server's clock
 }
 
-// phaseQueue divides the wait for a pooled connection into the wait for a place
-// in the pool and the making of the connection.
-const phaseQueue = "queue"
-
 // phases tells the timeline, without gaps from start to end.
 func (t *timeline) phases(a *acquisition) []dbaccess.Phase {
 	p := make([]dbaccess.Phase, 0, 6) // one more than here: the decoder's
@@ -61,7 +57,7 @@ func connectPhases(start, end time.Time, t connectTimes) []dbaccess.Phase {
 	}
 	var p []dbaccess.Phase
 	if t.start.Sub(start) > time.Millisecond {
-		p = append(p, dbaccess.Phase{Name: phaseQueue, Start: start, Duration: t.start.Sub(start)})
+		p = append(p, dbaccess.Phase{Name: dbaccess.PhaseQueue, Start: start, Duration: t.start.Sub(start)})
 		start = t.start
 	}
 	connect := dbaccess.Phase{Name: dbaccess.PhaseConnect, Start: start, Duration: end.Sub(start)}

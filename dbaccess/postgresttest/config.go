@@ -3,6 +3,7 @@ package postgresttest
 import (
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 
@@ -20,7 +21,7 @@ const (
 	DefaultMaxConns = 10 // PostgREST's db-pool
 )
 
-// Config makes a [Handler] or a [Server].
+// Config makes a [Handler] or a [Server]. It prints without its secrets.
 type Config struct {
 	// DSN logs in to Postgres as PostgREST would: as a role that may become the
 	// roles that tokens name, and has no rights of its own. Required.
@@ -75,6 +76,15 @@ func (c Config) WithDefaults() Config {
 	}
 	return c
 }
+
+// String leaves out the secrets.
+func (c Config) String() string { return "postgresttest.Config(hidden)" }
+
+// Format leaves out the secrets for every verb, %+v and %#v included.
+func (c Config) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, c.String()) }
+
+// MarshalText leaves out the secrets, for encoding/json and slog among others.
+func (c Config) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // validate returns how to connect and the verifier of tokens, or
 // everything that is wrong.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -42,6 +43,9 @@ func NewHandler(cfg Config) (*Handler, error) {
 // Close closes the handler's connections to Postgres. Requests under way keep
 // theirs until they end.
 func (h *Handler) Close() { h.database.close() }
+
+// Format names the handler and leaves out its secrets for every verb.
+func (h *Handler) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "postgresttest.Handler") }
 
 // ServeHTTP answers one request.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"time"
@@ -47,6 +48,11 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	go func() { s.served <- s.server.Serve(l) }()
 	return s, nil
+}
+
+// Format prints the URL for every verb.
+func (s *Server) Format(f fmt.State, _ rune) {
+	_, _ = io.WriteString(f, "postgresttest.Server("+s.URL+")")
 }
 
 // Close stops the server and closes its connections to Postgres. Requests under

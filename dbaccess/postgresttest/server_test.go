@@ -3,6 +3,7 @@ package postgresttest_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"regexp"
@@ -34,6 +35,24 @@ func TestConfigReportsEverythingThatIsWrong(t *testing.T) {
 	}
 	if _, err := postgresttest.NewHandler(postgresttest.Config{}); err == nil {
 		t.Error("no error for an empty config")
+	}
+}
+
+func TestSecretsAreNotPrinted(t *testing.T) {
+	t.Parallel()
+	cfg := postgresttest.Config{DSN: "postgres://me:sesame@localhost/x", JWTSecret: "sesame" + secret, APIKey: "sesame"}
+	srv := serve(t, cfg)
+	h, err := postgresttest.NewHandler(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	text, err := json.Marshal(map[string]any{"cfg": cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if all := fmt.Sprintf("%v %+v %#v %v %+v %#v %v %+v %#v", cfg, cfg, cfg, srv, srv, srv, h, h, h) + string(text); strings.Contains(all, "sesame") {
+		t.Errorf("a secret is printed: %s", all)
 	}
 }
 

@@ -139,6 +139,7 @@ type TextArg struct{ Name, Value string }
 // query of one shape, so it can name spans and histograms.
 func (s *Spec) Summary() string {
 	var b strings.Builder
+	b.Grow(64) // most summaries fit
 	b.WriteString(s.Op.String())
 	b.WriteByte(' ')
 	b.WriteString(s.From)

@@ -3,6 +3,8 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"sync"
@@ -18,7 +20,7 @@ import (
 type Backend struct {
 	cfg     Config
 	base    *url.URL
-	client  string // base, as postgrest-go takes it
+	client  string // the server without a path, which postgrest-go would unescape
 	version version
 	parent  http.RoundTripper
 	own     *http.Transport // parent, when the backend made it
@@ -39,7 +41,7 @@ func New(cfg Config) (*Backend, error) {
 		return nil, err
 	}
 	cfg = cfg.WithDefaults()
-	b := &Backend{cfg: cfg, base: base, client: base.String(), parent: cfg.Transport, drained: make(chan struct{})}
+	b := &Backend{cfg: cfg, base: base, client: (&url.URL{Scheme: base.Scheme, Host: base.Host}).String(), parent: cfg.Transport, drained: make(chan struct{})}
 	if cfg.ServerVersion != "" {
 		b.version = parseVersion(cfg.ServerVersion)
 	}
@@ -96,7 +98,7 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, e
 	client.Transport.Parent = x
 	// The exchange sends its own path, query and headers: the builder is given
 	// nothing that it could mangle.
-	_, _, err = client.From(placeholder).Select(placeholder, "", c.Query.Head).Execute()
+	_, _, err = client.From(placeholder).Select("", "", c.Query.Head).Execute()
 	res := x.result(c.Query)
 	switch {
 	case x.err != nil:
@@ -107,8 +109,14 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, e
 	return res, nil
 }
 
-// placeholder stands for table and columns in postgrest-go's builder.
+// placeholder stands for the table in postgrest-go's builder.
 const placeholder = "x"
+
+// String names the backend, without its key.
+func (b *Backend) String() string { return "rest.Backend(" + b.base.String() + ")" }
+
+// Format leaves out the key for every verb, %+v and %#v included.
+func (b *Backend) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, b.String()) }
 
 func (b *Backend) enter() bool {
 	b.mu.Lock()
@@ -129,9 +137,10 @@ func (b *Backend) leave() {
 	}
 }
 
-// Close waits for running calls until ctx ends, and closes the connections of
-// the backend's own transport. Calls made afterwards fail with
-// dbaccess.ErrClosed. Closing again waits again.
+// Close waits for running calls until ctx ends, and closes the idle connections
+// of the backend's own transport. Calls that run on keep theirs, at most until
+// their deadline; Close then returns the context's error. Calls made afterwards
+// fail with dbaccess.ErrClosed. Closing again waits again.
 func (b *Backend) Close(ctx context.Context) error {
 	b.mu.Lock()
 	if !b.closed {

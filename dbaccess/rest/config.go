@@ -3,6 +3,8 @@ package rest
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"strings"
@@ -18,7 +20,7 @@ const (
 	DefaultAnonRole     = "anon"
 )
 
-// Config makes a [Backend].
+// Config makes a [Backend]. It prints without its key.
 type Config struct {
 	// URL is PostgREST's root: https://<project>.supabase.co/rest/v1 on
 	// Supabase. It has no user, query or fragment. Required.
@@ -67,6 +69,18 @@ func (c Config) WithDefaults() Config {
 	}
 	return c
 }
+
+// String leaves out the key, and the URL, which may hold a password still.
+func (c Config) String() string { return "rest.Config(hidden)" }
+
+// Format leaves out the key for every verb, %+v and %#v included.
+func (c Config) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, c.String()) }
+
+// LogValue leaves out the key.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// MarshalText leaves out the key, for encoding/json among others.
+func (c Config) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // validate returns the parsed URL, or everything that is wrong.
 func (c Config) validate() (*url.URL, error) {

@@ -1,6 +1,10 @@
 package rest_test
 
 import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 
@@ -60,5 +64,24 @@ func TestNewReportsEverythingThatIsWrong(t *testing.T) {
 				t.Errorf("the error tells a secret: %v", err)
 			}
 		})
+	}
+}
+
+func TestKeyIsNotPrinted(t *testing.T) {
+	t.Parallel()
+	cfg := rest.Config{URL: "https://h/rest/v1", APIKey: "sesame"}
+	b, err := rest.New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]any{"cfg": cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("made", "cfg", cfg, "backend", b)
+	all := fmt.Sprintf("%v %+v %#v %s %d %v %+v %#v %v", cfg, cfg, cfg, cfg, cfg, b, b, b, &cfg) + string(text) + log.String()
+	if strings.Contains(all, "sesame") {
+		t.Errorf("the key is printed: %s", all)
 	}
 }

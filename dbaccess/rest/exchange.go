@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"time"
@@ -29,6 +28,7 @@ type exchange struct {
 	authorization string
 
 	timeline timeline
+	limited  io.LimitedReader
 	status   int
 	header   http.Header
 	body     []byte
@@ -63,7 +63,7 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := x.readBody(resp); err != nil {
 		return nil, x.fail(err)
 	}
-	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
 }
 
 // fail notes the error for Do, which would get it wrapped in one that prints
@@ -85,26 +85,32 @@ func (x *exchange) httpRequest(r *http.Request) (*http.Request, error) {
 	target.Path += "/" + path
 	target.RawQuery = x.request.RawQuery
 
-	h := make(http.Header, 8)
-	h["Accept"] = []string{x.request.Accept}
-	h["X-Client-Info"] = r.Header["X-Client-Info"]
-	if x.request.Prefer != "" {
-		h["Prefer"] = []string{x.request.Prefer}
-	}
-	if x.request.Profile != "" {
-		h["Accept-Profile"] = []string{x.request.Profile}
-	}
-	if x.backend.cfg.APIKey != "" {
-		h["Apikey"] = []string{x.backend.cfg.APIKey}
-	}
-	if x.authorization != "" {
-		h["Authorization"] = []string{x.authorization}
-	}
-	ctx := httptrace.WithClientTrace(x.ctx, x.timeline.trace())
+	ctx := x.timeline.traced(x.ctx, x.backend.own != nil, target.Scheme == "https")
 	req := r.WithContext(ctx)
-	req.Method, req.URL, req.Host, req.Header = x.request.Method, &target, target.Host, h
+	req.Method, req.URL, req.Host, req.Header = x.request.Method, &target, target.Host, x.headers(r)
 	req.Body, req.GetBody, req.ContentLength = nil, nil, 0
 	return req, nil
+}
+
+// headers are all that the request has, each once.
+func (x *exchange) headers(r *http.Request) http.Header {
+	h := make(http.Header, 8)
+	values := make([]string, 0, 5) // one array for them all
+	set := func(name, value string) {
+		if value != "" {
+			values = append(values, value)
+			h[name] = values[len(values)-1 : len(values) : len(values)]
+		}
+	}
+	set("Accept", x.request.Accept)
+	set("Prefer", x.request.Prefer)
+	set("Accept-Profile", x.request.Profile)
+	set("Apikey", x.backend.cfg.APIKey)
+	set("Authorization", x.authorization)
+	if client := r.Header["X-Client-Info"]; client != nil {
+		h["X-Client-Info"] = client
+	}
+	return h
 }
 
 // readBody reads the rows, up to the limit.
@@ -117,7 +123,8 @@ func (x *exchange) readBody(resp *http.Response) error {
 	if n := resp.ContentLength; n > 0 && x.request.Method != http.MethodHead {
 		b.Grow(int(min(n, maxGrow)) + bytes.MinRead) // room to meet the end without growing
 	}
-	n, err := b.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	x.limited = io.LimitedReader{R: resp.Body, N: limit + 1}
+	n, err := b.ReadFrom(&x.limited)
 	x.body = b.Bytes()
 	switch {
 	case err != nil:

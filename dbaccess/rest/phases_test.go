@@ -8,8 +8,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -54,15 +56,16 @@ func checkContiguous(t *testing.T, res *dbaccess.Result, start, end time.Time) {
 	}
 }
 
-// longest returns the phase that took most of the time.
-func longest(phases []dbaccess.Phase) dbaccess.Phase {
-	var l dbaccess.Phase
+// phase returns the phase of a name.
+func phase(t *testing.T, phases []dbaccess.Phase, name string) dbaccess.Phase {
+	t.Helper()
 	for _, p := range phases {
-		if p.Duration > l.Duration {
-			l = p
+		if p.Name == name {
+			return p
 		}
 	}
-	return l
+	t.Fatalf("no phase %s among %q", name, names(phases))
+	return dbaccess.Phase{}
 }
 
 // do makes a call and checks that its phases are contiguous.
@@ -109,6 +112,7 @@ func TestDelaysLandInTheirPhase(t *testing.T) {
 		dial    time.Duration
 		tls     func(*tls.ClientHelloInfo) (*tls.Config, error)
 		config  func(*rest.Config)
+		fails   bool
 		want    string
 		phases  string
 	}{
@@ -142,48 +146,106 @@ func TestDelaysLandInTheirPhase(t *testing.T) {
 				time.Sleep(delay)
 				_, _ = io.WriteString(w, "oops")
 			},
-			want: dbaccess.PhaseBody, phases: "prepare connect send wait body",
+			fails: true,
+			want:  dbaccess.PhaseBody, phases: "prepare connect send wait body",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			srv := httptest.NewUnstartedServer(tt.handler)
-			if tt.tls != nil {
-				srv.TLS = &tls.Config{GetConfigForClient: tt.tls}
-				srv.StartTLS()
-			} else {
-				srv.Start()
-			}
-			defer srv.Close()
-			transport := srv.Client().Transport.(*http.Transport).Clone()
-			defer transport.CloseIdleConnections()
-			transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-				time.Sleep(tt.dial)
-				return new(net.Dialer).DialContext(ctx, network, addr)
-			}
-			cfg := rest.Config{URL: srv.URL, Transport: transport}
-			if tt.config != nil {
-				tt.config(&cfg)
-			}
-			b, err := rest.New(cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			res, err := do(t, t.Context(), b)
-			if (err != nil) != (tt.want == dbaccess.PhaseBody && name != "body") {
-				t.Fatal(err)
-			}
-			if got := names(res.Phases); got != tt.phases {
-				t.Errorf("phases = %q, want %q", got, tt.phases)
-			}
-			for _, p := range res.Phases {
-				if (p.Name == tt.want) != (p.Duration >= delay*9/10) {
-					t.Errorf("phase %s lasts %v; the delay of %v belongs into %s alone", p.Name, p.Duration, delay, tt.want)
+			synctest.Test(t, func(t *testing.T) {
+				cfg := rest.Config{URL: "http://postgrest.test"}
+				transport := pipeTransport(t, tt.handler, tt.tls)
+				if tt.tls != nil {
+					cfg.URL = "https://postgrest.test"
 				}
-			}
+				dial := transport.DialContext
+				transport.DialContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
+					time.Sleep(tt.dial)
+					return dial(ctx, network, addr)
+				}
+				cfg.Transport = transport
+				if tt.config != nil {
+					tt.config(&cfg)
+				}
+				b, err := rest.New(cfg)
+				if err != nil {
+					t.Fatal(err)
+				}
+				res, err := do(t, t.Context(), b)
+				if (err != nil) != tt.fails {
+					t.Fatal(err)
+				}
+				if got := names(res.Phases); got != tt.phases {
+					t.Errorf("phases = %q, want %q", got, tt.phases)
+				}
+				for _, p := range res.Phases {
+					want := time.Duration(0)
+					if p.Name == tt.want {
+						want = delay
+					}
+					if p.Duration != want {
+						t.Errorf("phase %s lasts %v, want %v", p.Name, p.Duration, want)
+					}
+				}
+			})
 		})
 	}
 }
+
+// pipeTransport connects to a server on pipes, so that a synctest bubble's clock
+// is theirs. Both end with the test.
+func pipeTransport(t *testing.T, h http.Handler, hello func(*tls.ClientHelloInfo) (*tls.Config, error)) *http.Transport {
+	t.Helper()
+	pipes := newPipeListener()
+	srv := httptest.NewUnstartedServer(h)
+	if err := srv.Listener.Close(); err != nil {
+		t.Fatal(err)
+	}
+	srv.Listener = pipes
+	transport := &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		client, server := net.Pipe()
+		pipes.conns <- server
+		return client, nil
+	}}
+	if hello != nil {
+		srv.TLS = &tls.Config{GetConfigForClient: hello}
+		srv.StartTLS()
+		transport.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} // a pipe has no name to verify
+	} else {
+		srv.Start()
+	}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		srv.Close()
+	})
+	return transport
+}
+
+// pipeListener accepts what is sent to it.
+type pipeListener struct {
+	conns chan net.Conn
+	close func()
+}
+
+func newPipeListener() pipeListener {
+	conns := make(chan net.Conn)
+	return pipeListener{conns, sync.OnceFunc(func() { close(conns) })}
+}
+
+func (l pipeListener) Accept() (net.Conn, error) {
+	c, ok := <-l.conns
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (l pipeListener) Close() error {
+	l.close()
+	return nil
+}
+
+func (l pipeListener) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
 
 // The phase that a call failed in lasts until the failure.
 func TestPhasesOfFailures(t *testing.T) {
@@ -325,7 +387,7 @@ func TestServerTiming(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wait := longest(res.Phases)
+			wait := phase(t, res.Phases, dbaccess.PhaseWait)
 			var got map[string]time.Duration
 			at := time.Time{}
 			for _, c := range wait.Children {

@@ -129,6 +129,35 @@ func TestRequest(t *testing.T) {
 	}
 }
 
+func TestOddBasePath(t *testing.T) {
+	t.Parallel()
+	var got string
+	url := backendURL(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r.RequestURI
+		rows(w, r)
+	})
+	for base, want := range map[string]string{
+		"":                  "/t",
+		"/":                 "/t",
+		"/a%25b/c%2Fd/e%3F": "/a%25b/c%2Fd/e%3F/t",
+		"/a:b//":            "/a:b/t",
+	} {
+		b, err := rest.New(rest.Config{URL: url + base})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.Do(t.Context(), call(query.From("t"))); err != nil {
+			t.Error(err)
+		}
+		if got != want {
+			t.Errorf("base path %q: asked for %q, want %q", base, got, want)
+		}
+		if err := b.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 type signer struct {
 	token string
 	err   error

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"net/http/httptrace"
 	"sync"
 	"time"
@@ -12,6 +13,8 @@ import (
 // goroutines, some of which go on after the call ended: a dial that another
 // connection made superfluous still reports. phases closes the timeline to them.
 type timeline struct {
+	trace httptrace.ClientTrace
+
 	mu     sync.Mutex
 	closed bool
 
@@ -30,8 +33,9 @@ type timeline struct {
 	first      time.Time // the answer's first byte
 }
 
-func (t *timeline) trace() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
+// hook sets the hooks of a request, but for what happens in a dial.
+func (t *timeline) hook(secure bool) {
+	t.trace = httptrace.ClientTrace{
 		GetConn: func(string) {
 			t.mark(func(now time.Time) {
 				if t.tried.IsZero() {
@@ -43,25 +47,6 @@ func (t *timeline) trace() *httptrace.ClientTrace {
 				t.dialing, t.connecting, t.hasDNS, t.hasTLS, t.reused = false, false, false, false, false
 			})
 		},
-		DNSStart: func(httptrace.DNSStartInfo) {
-			t.mark(func(time.Time) { t.dialing, t.hasDNS = true, true })
-		},
-		DNSDone: func(httptrace.DNSDoneInfo) {
-			t.mark(func(now time.Time) { t.dnsDone = now })
-		},
-		ConnectStart: func(string, string) {
-			t.mark(func(time.Time) { t.dialing, t.connecting = true, true })
-		},
-		ConnectDone: func(_, _ string, err error) {
-			t.mark(func(now time.Time) {
-				if err == nil && t.connected.IsZero() {
-					t.connected = now
-				}
-			})
-		},
-		TLSHandshakeStart: func() {
-			t.mark(func(time.Time) { t.hasTLS = true })
-		},
 		GotConn: func(info httptrace.GotConnInfo) {
 			t.mark(func(now time.Time) { t.got, t.reused = now, info.Reused })
 		},
@@ -72,6 +57,57 @@ func (t *timeline) trace() *httptrace.ClientTrace {
 			t.mark(func(now time.Time) { t.first = now })
 		},
 	}
+	if secure {
+		t.trace.TLSHandshakeStart = func() {
+			t.mark(func(time.Time) { t.hasTLS = true })
+		}
+	}
+}
+
+// addDial adds what happens in a dial.
+func (t *timeline) addDial(trace *httptrace.ClientTrace) {
+	trace.DNSStart = func(httptrace.DNSStartInfo) {
+		t.mark(func(time.Time) { t.dialing, t.hasDNS = true, true })
+	}
+	trace.DNSDone = func(httptrace.DNSDoneInfo) {
+		t.mark(func(now time.Time) { t.dnsDone = now })
+	}
+	trace.ConnectStart = func(string, string) {
+		t.mark(func(time.Time) { t.dialing, t.connecting = true, true })
+	}
+	trace.ConnectDone = func(_, _ string, err error) {
+		t.mark(func(now time.Time) {
+			if err == nil && t.connected.IsZero() {
+				t.connected = now
+			}
+		})
+	}
+}
+
+// timelineKey finds the timeline in the context of a dial of the backend's own
+// transport. Most calls dial nothing, and the hooks of a dial are the dear ones.
+type timelineKey struct{}
+
+// traced returns the context that a request is sent with.
+func (t *timeline) traced(ctx context.Context, own, secure bool) context.Context {
+	t.hook(secure)
+	if own {
+		ctx = context.WithValue(ctx, timelineKey{}, t)
+	} else {
+		t.addDial(&t.trace)
+	}
+	return httptrace.WithClientTrace(ctx, &t.trace)
+}
+
+// tracedDial returns the context that the backend's own transport dials with.
+func tracedDial(ctx context.Context) context.Context {
+	t, ok := ctx.Value(timelineKey{}).(*timeline)
+	if !ok {
+		return ctx
+	}
+	trace := &httptrace.ClientTrace{}
+	t.addDial(trace)
+	return httptrace.WithClientTrace(ctx, trace)
 }
 
 func (t *timeline) mark(set func(now time.Time)) {

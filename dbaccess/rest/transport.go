@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"time"
@@ -21,8 +22,10 @@ const (
 func newTransport() *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: keepAlivePeriod}
 	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			return dialer.DialContext(tracedDial(ctx), network, addr)
+		},
 		ForceAttemptHTTP2:      true,
 		MaxIdleConns:           maxIdlePerHost,
 		MaxIdleConnsPerHost:    maxIdlePerHost,

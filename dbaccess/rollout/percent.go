@@ -84,7 +84,7 @@ func fnv1a(h uint64, s string) uint64 {
 }
 
 // mix spreads every bit of h over all others, which FNV does badly for the last
-// bytes: without it u1, u2, u3 would draw neighbouring numbers. It is the
+// bytes: without it u1, u2, u3 would draw adjacent numbers. It is the
 // finalizer of MurmurHash3.
 func mix(h uint64) uint64 {
 	h ^= h >> 33

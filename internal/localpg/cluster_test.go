@@ -62,6 +62,22 @@ func TestClusterLife(t *testing.T) {
 		t.Fatal(err)
 	}
 
+	var pgErr *pgconn.PgError
+	err := c.Exec(ctx, "copy", "select 1;\n-- 한글\nselect 1 +;\n")
+	if !errors.As(err, &pgErr) || !strings.Contains(err.Error(), "line 3") {
+		t.Errorf("a broken script: %v, want a *pgconn.PgError that names line 3", err)
+	}
+	if err := c.Exec(ctx, "nowhere", "select 1"); err == nil {
+		t.Error("a database that does not exist was found")
+	}
+
+	for range 3 {
+		endThreads()
+		if _, err := c.Version(ctx); err != nil {
+			t.Fatalf("after threads ended: %v", err)
+		}
+	}
+
 	port := c.Port()
 	if err := c.Restart(ctx); err != nil {
 		t.Fatal(err)
@@ -79,10 +95,18 @@ func TestClusterLife(t *testing.T) {
 		t.Errorf("dropping again: %v", err)
 	}
 
+	conn, err := pgx.Connect(ctx, c.SuperDSN("postgres"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
 	for range 2 {
 		if err := c.Stop(ctx); err != nil {
 			t.Fatal(err)
 		}
+	}
+	if err := conn.Ping(ctx); err == nil {
+		t.Error("a connection outlived the server")
 	}
 	if left := entries(t, dir); len(left) > 0 {
 		t.Errorf("Stop left %v", left)
@@ -93,22 +117,6 @@ func TestClusterLife(t *testing.T) {
 	}
 	if err := c.Restart(ctx); err == nil {
 		t.Error("Restart after Stop succeeded")
-	}
-}
-
-func TestStopEndsOpenConnections(t *testing.T) {
-	t.Parallel()
-	c := start(t, localpg.Config{})
-	conn, err := pgx.Connect(t.Context(), c.SuperDSN("postgres"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close(context.Background())
-	if err := c.Stop(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if err := conn.Ping(t.Context()); err == nil {
-		t.Error("the connection outlived the server")
 	}
 }
 
@@ -129,25 +137,19 @@ func TestAuth(t *testing.T) {
 	}
 }
 
-// TestServersOutliveThreads ends operating system threads of this process: what Linux calls the
-// death of the parent is the death of the thread that forked.
-func TestServersOutliveThreads(t *testing.T) {
-	t.Parallel()
-	c := start(t, localpg.Config{})
-	for range 3 {
-		done := make(chan struct{})
-		for range 50 {
-			go func() {
-				runtime.LockOSThread() // a goroutine that ends locked takes its thread with it
-				done <- struct{}{}
-			}()
-		}
-		for range 50 {
-			<-done
-		}
-		if _, err := c.Version(t.Context()); err != nil {
-			t.Fatalf("after threads ended: %v", err)
-		}
+// endThreads ends operating system threads of this process: what Linux calls the death of the parent is
+// the death of the thread that forked.
+func endThreads() {
+	const threads = 50
+	done := make(chan struct{})
+	for range threads {
+		go func() {
+			runtime.LockOSThread() // a goroutine that ends locked takes its thread with it
+			done <- struct{}{}
+		}()
+	}
+	for range threads {
+		<-done
 	}
 }
 
@@ -219,18 +221,5 @@ func TestUnreachableDir(t *testing.T) {
 	}
 	if err == nil || !strings.Contains(err.Error(), "cannot reach Dir") {
 		t.Errorf("Start in a closed directory: %v", err)
-	}
-}
-
-func TestExecErrorTellsTheLine(t *testing.T) {
-	t.Parallel()
-	c := start(t, localpg.Config{})
-	err := c.Exec(t.Context(), "postgres", "select 1;\n-- 한글\nselect 1 +;\n")
-	var pgErr *pgconn.PgError
-	if !errors.As(err, &pgErr) || !strings.Contains(err.Error(), "line 3") {
-		t.Errorf("error = %v, want a *pgconn.PgError that names line 3", err)
-	}
-	if err := c.Exec(t.Context(), "nowhere", "select 1"); err == nil {
-		t.Error("a database that does not exist was found")
 	}
 }

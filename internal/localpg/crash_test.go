@@ -1,3 +1,5 @@
+//go:build unix
+
 package localpg_test
 
 import (
@@ -187,8 +189,11 @@ func TestSweepTellsProcessesApart(t *testing.T) {
 			if err := sleeper.Start(); err != nil {
 				t.Fatal(err)
 			}
-			ended := make(chan error, 1)
-			go func() { ended <- sleeper.Wait() }()
+			ended := make(chan struct{})
+			go func() {
+				defer close(ended)
+				_ = sleeper.Wait() // it was killed
+			}()
 			t.Cleanup(func() { _ = sleeper.Process.Kill() })
 
 			started, ok := localpg.StartedAt(sleeper.Process.Pid)

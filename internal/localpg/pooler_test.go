@@ -13,21 +13,33 @@ import (
 	"github.com/twinpath/twinpath/internal/localpg"
 )
 
-// stack is a cluster with a role app and a pooler in front of it.
-func stack(t *testing.T, cfg localpg.PoolerConfig) (*localpg.Cluster, *localpg.Pooler) {
-	t.Helper()
+// TestPooler runs what needs a server behind the pooler on one cluster, with a role app.
+func TestPooler(t *testing.T) {
+	t.Parallel()
 	c := start(t, localpg.Config{})
 	if err := c.Exec(t.Context(), "postgres", `create role app login password 'p"w'`); err != nil {
 		t.Fatal(err)
 	}
-	cfg.Upstream, cfg.Users = c.Addr(), map[string]string{"app": `p"w`}
-	return c, startPooler(t, cfg)
+	pooler := func(t *testing.T, cfg localpg.PoolerConfig) *localpg.Pooler {
+		cfg.Upstream, cfg.Users = c.Addr(), map[string]string{"app": `p"w`}
+		return startPooler(t, cfg)
+	}
+	for name, test := range map[string]func(*testing.T, startFunc){
+		"life": testPoolerLife, "shares servers": testPoolerSharesServers, "startup parameters": testPoolerStartupParameters,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t, pooler)
+		})
+	}
 }
 
-func TestPoolerLife(t *testing.T) {
-	t.Parallel()
+// startFunc starts a pooler in front of the test's cluster.
+type startFunc func(*testing.T, localpg.PoolerConfig) *localpg.Pooler
+
+func testPoolerLife(t *testing.T, start startFunc) {
 	ctx, dir := t.Context(), openDir(t)
-	_, p := stack(t, localpg.PoolerConfig{Dir: dir, PoolSize: 3, MaxClients: 50, ClientIdleTimeout: 90 * time.Second})
+	p := start(t, localpg.PoolerConfig{Dir: dir, PoolSize: 3, MaxClients: 50, ClientIdleTimeout: 90 * time.Second})
 	dsn := p.DSN("app", `p"w`, "postgres")
 
 	if got, err := query(t, dsn, "select current_user::text"); err != nil || got != "app" {
@@ -106,10 +118,9 @@ func TestPoolerLife(t *testing.T) {
 	}
 }
 
-// TestPoolerSharesServers proves transaction mode by what it does: two clients, one server process.
-func TestPoolerSharesServers(t *testing.T) {
-	t.Parallel()
-	_, p := stack(t, localpg.PoolerConfig{PoolSize: 1, Auth: localpg.AuthTrust})
+// testPoolerSharesServers proves transaction mode by what it does: two clients, one server process.
+func testPoolerSharesServers(t *testing.T, start startFunc) {
+	p := start(t, localpg.PoolerConfig{PoolSize: 1, Auth: localpg.AuthTrust})
 	dsn := p.DSN("app", "", "postgres")
 	cfg, err := pgx.ParseConfig(dsn)
 	if err != nil {
@@ -132,13 +143,9 @@ func TestPoolerSharesServers(t *testing.T) {
 	}
 }
 
-func TestPoolerRefusesStartupParameters(t *testing.T) {
-	t.Parallel()
-	c, strict := stack(t, localpg.PoolerConfig{})
-	lax := startPooler(t, localpg.PoolerConfig{
-		Upstream: c.Addr(), Users: map[string]string{"app": `p"w`},
-		IgnoreStartupParameters: []string{"statement_timeout", "search_path"},
-	})
+func testPoolerStartupParameters(t *testing.T, start startFunc) {
+	strict := start(t, localpg.PoolerConfig{})
+	lax := start(t, localpg.PoolerConfig{IgnoreStartupParameters: []string{"statement_timeout", "search_path"}})
 	const extra = "&search_path=nowhere&statement_timeout=1s"
 	if _, err := query(t, strict.DSN("app", `p"w`, "postgres")+extra, "select 'x'"); err == nil {
 		t.Error("the default pooler took unknown start-up parameters")

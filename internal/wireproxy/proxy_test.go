@@ -365,7 +365,7 @@ func TestRefuse(t *testing.T) {
 		if err == nil {
 			c.Close()
 		}
-		t.Errorf("dialling a refusing proxy: %v, want connection refused", err)
+		t.Errorf("dialing a refusing proxy: %v, want connection refused", err)
 	}
 	call(t, conn, "open connections go on")
 	for range 2 {

@@ -238,11 +238,15 @@ func TestVerifyAccepts(t *testing.T) {
 		{"audience empty list", `{"aud":[]}`, "anon", aud},
 		{"any audience", `{"aud":"web"}`, "anon", nil},
 		{"role path", `{"role":"x","app":{"db role":"clerk"}}`, "clerk", func(c *jwt.Config) { c.RoleClaim = []string{"app", "db role"} }},
+		{"header spelled otherwise", `{"role":"authenticated"}`, "authenticated", nil},
 		{"role path absent", `{"role":"x"}`, "anon", func(c *jwt.Config) { c.RoleClaim = []string{"app", "role"} }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			token := goodToken(tt.claims)
+			if tt.name == "header spelled otherwise" {
+				token = makeToken(`{"typ":"JWT","kid":"1","alg":"HS256"}`, tt.claims, sha256.New, secret)
+			}
 			id, err := newHS256(t, tt.change).Verify(t.Context(), token)
 			if err != nil {
 				t.Fatal(err)

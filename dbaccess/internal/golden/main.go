@@ -7,8 +7,8 @@
 //	go run ./dbaccess/internal/golden -update    # add what passes now to the wanted cases
 //
 // It fails when a case that testdata/golden.want lists does not pass. With
-// POSTGREST_URL, the root of a PostgREST that serves the corpus's database as its
-// description says, the REST path is run against that instead of the stand-in.
+// POSTGREST_URL, the root of a PostgREST set up as package corpus says, the REST
+// path is run against that instead of the stand-in.
 package main
 
 import (

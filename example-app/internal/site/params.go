@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 )
@@ -26,11 +27,11 @@ func paramsOf(c echo.Context) *params {
 	p := &params{values: c.QueryParams()}
 	for name, values := range p.values {
 		for _, v := range values {
-			if len(v) > maxParam {
-				if !knownParam.MatchString(name) {
-					name = "a parameter"
-				}
-				p.fail(name, "is longer than "+strconv.Itoa(maxParam)+" bytes")
+			switch {
+			case len(v) > maxParam:
+				p.fail(shown(name), "is longer than "+strconv.Itoa(maxParam)+" bytes")
+			case !utf8.ValidString(v) || strings.IndexByte(v, 0) >= 0:
+				p.fail(shown(name), "is no text that Postgres could store: it has a zero byte, or is not UTF-8")
 			}
 		}
 	}
@@ -39,6 +40,13 @@ func paramsOf(c echo.Context) *params {
 
 // knownParam is what a parameter's name may look like to be repeated in an answer.
 var knownParam = regexp.MustCompile(`^[a-z_]{1,20}$`)
+
+func shown(name string) string {
+	if knownParam.MatchString(name) {
+		return name
+	}
+	return "a parameter"
+}
 
 func (p *params) fail(name, what string) {
 	if p.err == nil {

@@ -39,10 +39,7 @@ func (s *Stack) startPooler(ctx context.Context) error {
 		s.report("pooler", "NOTICE: none, because DATABASE_URL names a Unix socket: the direct path goes to Postgres itself")
 		return nil
 	}
-	pooler, err := localpg.StartPooler(ctx, localpg.PoolerConfig{
-		Upstream: upstream,
-		Users:    map[string]string{s.login.user: s.login.password},
-	})
+	program, err := s.cfg.FindPooler()
 	if _, missing := errors.AsType[*localpg.MissingError](err); missing {
 		direct := database
 		direct.dsn = database.as(s.login)
@@ -50,6 +47,14 @@ func (s *Stack) startPooler(ctx context.Context) error {
 		s.report("pooler", "NOTICE: none, because there is no pgbouncer (apt-get install pgbouncer): the direct path goes to Postgres itself")
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	pooler, err := localpg.StartPooler(ctx, localpg.PoolerConfig{
+		Program:  program,
+		Upstream: upstream,
+		Users:    map[string]string{s.login.user: s.login.password},
+	})
 	if err != nil {
 		return fmt.Errorf("no POOLER_URL, and PgBouncer does not start: %w", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twinpath/twinpath/example-app/internal/stock"
+	"github.com/twinpath/twinpath/internal/localpg"
 )
 
 // Config says what to look for. The zero value is not useful: Getenv is required.
@@ -19,6 +20,8 @@ type Config struct {
 	Getenv func(string) string
 	// LookPath finds the postgrest program. Defaults to exec.LookPath.
 	LookPath func(string) (string, error)
+	// FindPooler finds the pgbouncer program. Defaults to localpg.FindPgBouncer.
+	FindPooler func() (string, error)
 	// RTT is added to every round trip on every link. Defaults to 0, nothing in between.
 	RTT time.Duration
 	// Report is told about each part as it is found or started. Defaults to nobody.
@@ -55,6 +58,9 @@ type login struct{ user, password string }
 func Start(ctx context.Context, cfg Config) (_ *Stack, err error) {
 	if cfg.LookPath == nil {
 		cfg.LookPath = exec.LookPath
+	}
+	if cfg.FindPooler == nil {
+		cfg.FindPooler = localpg.FindPgBouncer
 	}
 	if cfg.Report == nil {
 		cfg.Report = func(Part) {}

@@ -2,6 +2,7 @@ package pgtest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -52,7 +53,24 @@ func (s *server) super(ctx context.Context) (string, error) {
 	}
 	s.ends = append(s.ends, cluster.Stop)
 	s.superDSN = cluster.SuperDSN("postgres")
+	if fuzzing() {
+		// The workers are processes of this binary that inherit our environment. They share our server,
+		// also because they are killed at the end, before they could stop one of their own.
+		if err := os.Setenv(EnvDatabaseURL, s.superDSN); err != nil {
+			return "", err
+		}
+		s.ends = append(s.ends, func(context.Context) error {
+			_, err := localpg.Sweep() // the workers' poolers
+			return err
+		})
+	}
 	return s.superDSN, nil
+}
+
+// fuzzing reports whether the binary runs under go test -fuzz.
+func fuzzing() bool {
+	f := flag.Lookup("test.fuzz")
+	return f != nil && f.Value.String() != ""
 }
 
 // sharedPooler returns the pooler in front of the cluster, and starts it at the first call.

@@ -5,10 +5,18 @@ package sentrytest
 import (
 	"context"
 	"encoding/json"
-	"testing"
 
 	"github.com/getsentry/sentry-go"
 )
+
+// TB is what is needed of a *testing.T or *testing.B. The package testing itself
+// stays out of packages that aren't tests.
+type TB interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+	Cleanup(func())
+}
 
 // Recorder is a hub whose events stay in memory.
 type Recorder struct {
@@ -18,7 +26,7 @@ type Recorder struct {
 
 // New makes a recorder that samples everything and keeps 404s, unless change
 // says otherwise.
-func New(tb testing.TB, change func(*sentry.ClientOptions)) *Recorder {
+func New(tb TB, change func(*sentry.ClientOptions)) *Recorder {
 	tb.Helper()
 	r := &Recorder{transport: &sentry.MockTransport{}}
 	opts := sentry.ClientOptions{
@@ -63,7 +71,7 @@ func (r *Recorder) events(kind string) []*sentry.Event {
 }
 
 // One returns the only transaction sent so far.
-func (r *Recorder) One(tb testing.TB) *sentry.Event {
+func (r *Recorder) One(tb TB) *sentry.Event {
 	tb.Helper()
 	all := r.Transactions()
 	if len(all) != 1 {
@@ -73,7 +81,7 @@ func (r *Recorder) One(tb testing.TB) *sentry.Event {
 }
 
 // Payload is everything that has been sent, as JSON.
-func (r *Recorder) Payload(tb testing.TB) string {
+func (r *Recorder) Payload(tb TB) string {
 	tb.Helper()
 	b, err := json.Marshal(r.transport.Events())
 	if err != nil {

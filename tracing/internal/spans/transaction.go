@@ -14,7 +14,7 @@ import (
 type Transaction struct {
 	root    *sentry.Span
 	sampled bool
-	ctx     context.Context //nolint:containedctx // the context is what it was made to be
+	ctx     context.Context
 
 	mu         sync.Mutex
 	ended      bool

@@ -13,8 +13,10 @@ import (
 
 // RigConfig says where the corpus's database is.
 type RigConfig struct {
-	DirectDSN string // for the stand-in: the login role, straight to Postgres
-	PoolerDSN string // for the direct path: the login role, through a pooler
+	// DirectDSN is the stand-in's: the login role, straight to Postgres. Required.
+	DirectDSN string
+	// PoolerDSN is the direct path's: the login role, through a pooler. Required.
+	PoolerDSN string
 	// PostgRESTURL is the root of a real PostgREST for the REST path. Defaults to
 	// the stand-in's.
 	PostgRESTURL string
