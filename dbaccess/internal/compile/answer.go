@@ -6,10 +6,11 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
-// Reply is how PostgREST answers a read that the database has answered.
+// Reply is how PostgREST answers a query that the database has answered.
 type Reply struct {
-	Status       int      // 200, 206, 406 or 416
+	Status       int      // 200, 201, 204 or 206; 400, 406 or 416 with a Failure
 	ContentRange string   // value of the Content-Range header; "" when the answer has none
+	Empty        bool     // the answer has neither a body nor a Content-Type
 	Failure      *Failure // nil when the rows are the answer's body
 }
 
@@ -18,10 +19,31 @@ type Failure struct {
 	Code    string
 	Message string
 	Details string // "" is JSON null
+	Hint    string // "" is JSON null
 }
 
 // NotCounted is the total of a query that doesn't count.
 const NotCounted = -1
+
+// Outcome is what a [Program]'s Main and Plan yielded.
+type Outcome struct {
+	Rows     int64
+	Total    int64 // as [Total] makes it
+	Inserted int64 // of an insert that merges
+	Void     bool  // as in Program
+}
+
+// Respond gives PostgREST's answer to a query of any kind. Where it has a Failure,
+// what the query did is to be undone. See PostgREST's Response module.
+func Respond(s *query.Spec, o Outcome) Reply {
+	switch s.Op {
+	case query.OpInsert, query.OpUpdate, query.OpDelete:
+		return answerWrite(s, &o)
+	case query.OpCall:
+		return answerCall(s, &o)
+	}
+	return Answer(s, o.Rows, o.Total)
+}
 
 // Answer gives PostgREST's answer to a read that returned a number of rows, of
 // total that match, or [NotCounted].
@@ -32,11 +54,7 @@ const NotCounted = -1
 // an empty list. See PostgREST's RangeQuery module, rangeStatusHeader.
 func Answer(s *query.Spec, rows, total int64) Reply {
 	if s.Single && rows != 1 {
-		return Reply{Status: 406, Failure: &Failure{
-			Code:    "PGRST116",
-			Message: "Cannot coerce the result to a single JSON object",
-			Details: "The result contains " + strconv.FormatInt(rows, 10) + " rows",
-		}}
+		return notSingle(rows)
 	}
 	lower := s.Offset
 	if s.HasLimit && s.Limit == 0 {
@@ -82,8 +100,12 @@ func contentRange(lower, rows, total int64) string {
 // [NotCounted] where there is none. maxRows is that of [SQLOptions].
 //
 // An exact count counts, a planned one takes the plan's word, and an estimated
-// one counts up to maxRows and beyond that takes what is larger.
+// one counts up to maxRows and beyond that takes what is larger. Writes and calls
+// never ask the planner.
 func Total(s *query.Spec, counted, planned, maxRows int64) int64 {
+	if s.Op != query.OpSelect && s.Count != query.CountNone {
+		return counted
+	}
 	switch s.Count {
 	case query.CountExact:
 		return counted

@@ -38,5 +38,5 @@ func ExampleSQL() {
 func ExampleAnswer() {
 	s := query.From("companies").Limit(10).Offset(20).Spec()
 	fmt.Printf("%+v\n", compile.Answer(&s, 10, 57))
-	// Output: {Status:206 ContentRange:20-29/57 Failure:<nil>}
+	// Output: {Status:206 ContentRange:20-29/57 Empty:false Failure:<nil>}
 }

@@ -18,7 +18,7 @@ const (
 // quoted, and every name that is not plain.
 //
 // The error is an *[query.UnsupportedError] that names the part that PostgREST
-// has no form for.
+// has no form for, or a *[RefusedError].
 func REST(s *query.Spec) (Request, error) {
 	if err := checkSpec(s); err != nil {
 		return Request{}, err
@@ -26,12 +26,23 @@ func REST(s *query.Spec) (Request, error) {
 	if s.From == "." || s.From == ".." {
 		return Request{}, &query.UnsupportedError{Node: "table", Reason: "a name of dots alone is lost on the way through HTTP"}
 	}
+	s = conditions(s)
 	r := Request{Method: "GET", Path: url.PathEscape(s.From), Accept: AcceptArray, Profile: s.Schema}
 	if s.Head {
 		r.Method = "HEAD"
 	}
 	if s.Single {
 		r.Accept = AcceptObject
+	}
+	if s.Op != query.OpSelect {
+		send := r.write
+		if s.Op == query.OpCall {
+			send = r.call
+		}
+		if err := send(s); err != nil {
+			return Request{}, err
+		}
+		return r, nil
 	}
 	switch s.Count {
 	case query.CountExact:
