@@ -29,7 +29,8 @@ func checkCompare(e *query.Compare) error {
 		query.OpLike, query.OpILike, query.OpMatch, query.OpIMatch:
 		quantified = true
 	case query.OpNeq, query.OpIsDistinct, query.OpContains, query.OpContained, query.OpOverlaps,
-		query.OpLeft, query.OpRight, query.OpNotRight, query.OpNotLeft, query.OpAdjacent:
+		query.OpLeft, query.OpRight, query.OpNotRight, query.OpNotLeft, query.OpAdjacent,
+		query.OpTS, query.OpPlainTS, query.OpPhraseTS, query.OpWebTS:
 	default:
 		return &query.UnsupportedError{Node: "operator", Reason: "the operator is none of package query's"}
 	}
@@ -45,7 +46,23 @@ func checkCompare(e *query.Compare) error {
 	default:
 		return &query.UnsupportedError{Node: "quantifier", Reason: "the quantifier is none of package query's"}
 	}
+	if err := checkConfig(e); err != nil {
+		return err
+	}
 	return checkText("value", e.Value)
+}
+
+// checkPath refuses paths that one of the two sides has no way to say.
+func checkPath(p *query.Path) error {
+	if err := checkName("column", p.Column); err != nil {
+		return err
+	}
+	for i := range p.Steps {
+		if err := checkText("JSON path", p.Steps[i].Key); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkSpec refuses what concerns the query as a whole.

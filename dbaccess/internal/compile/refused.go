@@ -23,6 +23,16 @@ func (e *RefusedError) advice() string {
 		return "compare every column of the primary key, and nothing else, with eq"
 	case codeMaxAffectedCall:
 		return "max-affected needs a function that returns a set"
+	case codeNotEmbedded:
+		return "embed the relation whose column is sorted by, under the name that the sort key has"
+	case codeRelatedOrder:
+		return "sort by an embed of one row at most"
+	case codeAggregates:
+		return "aggregates are off: set Aggregates where the server has db-aggregates-enabled"
+	case codeNotImplemented:
+		return "a spread of several rows has no aggregates: embed without spreading"
+	case codeDuplicateAlias:
+		return "two embeds have the same name: give one an alias"
 	}
 	return "the query can't be sent"
 }
@@ -36,6 +46,12 @@ const (
 	codeSingle          = "PGRST116"
 	codeMaxAffected     = "PGRST124"
 	codeMaxAffectedCall = "PGRST128"
+
+	codeNotEmbedded    = "PGRST108"
+	codeRelatedOrder   = "PGRST118"
+	codeAggregates     = "PGRST123"
+	codeNotImplemented = "PGRST127"
+	codeDuplicateAlias = "42712" // the server's: duplicate_alias
 )
 
 func refuse(status int, code, message string) error {

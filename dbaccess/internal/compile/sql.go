@@ -24,7 +24,7 @@ func SQL(s *query.Spec, opts SQLOptions) (Program, error) {
 	if err := checkSpec(s); err != nil {
 		return Program{}, err
 	}
-	w := sqlWriter{spec: s, schema: s.Schema, catalog: opts.Catalog, name: s.From}
+	w := sqlWriter{spec: s, schema: s.Schema, catalog: opts.Catalog, aggregates: opts.Aggregates, name: s.From}
 	if w.schema == "" {
 		w.schema = opts.Schema
 	}
@@ -50,6 +50,13 @@ type sqlWriter struct {
 	source string            // the CTE that the rows are read from; "" for the table itself
 	call   *catalog.Function // of a call
 
+	root level  // what is read, of a write or a call too
+	at   *level // the level that is being written
+
+	maxRows    int64 // of the root and of embeds; 0 for no bound
+	aggregates bool  // are allowed
+	counting   bool  // what is written is a count, which needs no joins
+
 	buf  []byte
 	args []string
 }
@@ -67,25 +74,33 @@ func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 	s := w.spec
 	w.args = make([]string, 0, len(s.Where)+len(s.Select)/4+2)
 
+	if !s.Op.Writes() {
+		w.maxRows = opts.MaxRows
+	}
+	if s.Op != query.OpCall {
+		if err := w.readPlan(catalog.Ident{Schema: w.schema, Name: s.From}); err != nil {
+			return Program{}, err
+		}
+	}
 	with, err := w.with()
 	if err != nil {
 		return Program{}, err
 	}
+	if s.Op == query.OpCall {
+		if err := w.readPlan(w.call.Resource()); err != nil {
+			return Program{}, err
+		}
+	}
+	w.at = &w.root
 	// The condition is written first: the count and the plan repeat it, with
 	// the same parameters.
 	w.buf = make([]byte, 0, 32+64*len(s.Where))
-	if err := w.from(); err != nil {
+	w.from()
+	condition := len(w.buf)
+	if err := w.where(); err != nil {
 		return Program{}, err
 	}
 	from, fromArgs := w.buf, len(w.args)
-
-	window := window{limit: s.Limit, limited: s.HasLimit, offset: s.Offset}
-	switch {
-	case s.Op.Writes():
-		window = allRows() // PostgREST has ignored the window of a write since version 13
-	case opts.MaxRows > 0 && (!window.limited || window.limit > opts.MaxRows):
-		window.limit, window.limited = opts.MaxRows, true
-	}
 
 	w.buf = make([]byte, 0, 192+len(with)+2*len(from)+32*len(s.Select)+32*len(s.OrderBy))
 	w.buf = append(w.buf, with...)
@@ -94,7 +109,9 @@ func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 	w.str(", ")
 	w.rows()
 	w.str(", ")
-	w.total(from, window, opts.MaxRows)
+	if err := w.total(from); err != nil {
+		return Program{}, err
+	}
 	if s.Op != query.OpSelect {
 		w.outcome(opts.Guard)
 	}
@@ -106,16 +123,9 @@ func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 	if s.Op.Writes() && !s.Write.Return {
 		w.str("1")
 		w.buf = append(w.buf, from...)
-	} else {
-		if err := w.items(); err != nil {
-			return Program{}, err
-		}
-		w.buf = append(w.buf, from...)
-		if err := w.order(); err != nil {
-			return Program{}, err
-		}
+	} else if err := w.rootRows(from[:condition], from[condition:]); err != nil {
+		return Program{}, err
 	}
-	w.window(window)
 	w.str(") _t")
 
 	if len(w.args) > maxParams {
@@ -126,11 +136,39 @@ func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 		w.called(&p)
 	}
 	if s.Op == query.OpSelect && (s.Count == query.CountPlanned || s.Count == query.CountEstimated) {
-		w.buf = append(w.buf[:0], "explain (format json) select 1"...)
-		w.buf = append(w.buf, from...)
-		p.Plan = &Statement{SQL: string(w.buf), Args: w.args[:fromArgs:fromArgs]}
+		if p.Plan, err = w.plan(from, w.args[:fromArgs:fromArgs]); err != nil {
+			return Program{}, err
+		}
 	}
 	return p, nil
+}
+
+// rootRows writes the rest of the query of the rows, of whose FROM and WHERE
+// clauses it is given the text.
+func (w *sqlWriter) rootRows(from, where []byte) error {
+	if err := w.items(); err != nil {
+		return err
+	}
+	w.buf = append(w.buf, from...)
+	if err := w.joins(&w.root); err != nil {
+		return err
+	}
+	w.buf = append(w.buf, where...)
+	w.groupBy(&w.root)
+	if err := w.orderBy(&w.root); err != nil {
+		return err
+	}
+	w.window(w.root.window)
+	return nil
+}
+
+// plan makes the statement that asks the planner for the total.
+func (w *sqlWriter) plan(from []byte, args []string) (*Statement, error) {
+	w.buf, w.args = append(w.buf[:0], "explain (format json) select 1"...), args
+	if err := w.countFrom(from); err != nil {
+		return nil, err
+	}
+	return &Statement{SQL: string(w.buf), Args: w.args}, nil
 }
 
 // window is which of the matching rows are returned.
@@ -141,8 +179,6 @@ type window struct {
 }
 
 func (win window) all() bool { return !win.limited && win.offset == 0 }
-
-func allRows() window { return window{} }
 
 // body writes the answer's body.
 func (w *sqlWriter) body() {
@@ -169,42 +205,56 @@ func (w *sqlWriter) rows() {
 }
 
 // total writes the number of rows that match, whatever the window.
-func (w *sqlWriter) total(from []byte, win window, maxRows int64) {
+func (w *sqlWriter) total(from []byte) error {
 	switch {
 	case w.spec.Count == query.CountNone, w.spec.Count == query.CountPlanned:
 		w.str("null::int8")
-	case win.all():
+	case w.root.window.all():
 		w.rows()
-	case w.spec.Count == query.CountEstimated && maxRows > 0:
+	case w.spec.Count == query.CountEstimated && w.maxRows > 0:
 		// One more than PostgREST's row limit is enough to know that the
 		// estimate is wanted.
 		w.str("(select pg_catalog.count(*) from (select 1")
-		w.buf = append(w.buf, from...)
+		if err := w.countFrom(from); err != nil {
+			return err
+		}
 		w.str(" limit ")
-		w.arg(strconv.FormatInt(maxRows+1, 10))
+		w.arg(strconv.FormatInt(w.maxRows+1, 10))
 		w.str(") _c)")
 	default:
 		w.str("(select pg_catalog.count(*)")
-		w.buf = append(w.buf, from...)
+		if err := w.countFrom(from); err != nil {
+			return err
+		}
 		w.str(")")
 	}
+	return nil
 }
 
-// from writes what the rows are read from and the condition. That of a write has
-// been met when its rows are read.
-func (w *sqlWriter) from() error {
+// countFrom writes what is counted. With embeds it is not what is read: those that
+// only add columns are left out.
+func (w *sqlWriter) countFrom(from []byte) error {
+	if len(w.root.embeds) == 0 {
+		w.buf = append(w.buf, from...)
+		return nil
+	}
+	w.counting = true
+	w.from()
+	err := w.where()
+	w.counting = false
+	return err
+}
+
+// from writes what the rows are read from.
+func (w *sqlWriter) from() {
 	w.str(" from ")
 	if w.source == "" {
 		w.table()
-	} else {
-		w.str(w.source)
-		w.str(" ")
-		w.buf = quoteIdent(w.buf, w.name)
+		return
 	}
-	if w.spec.Op.Writes() {
-		return nil
-	}
-	return w.where()
+	w.str(w.source)
+	w.str(" ")
+	w.buf = quoteIdent(w.buf, w.name)
 }
 
 // table writes the query's table.
@@ -214,88 +264,58 @@ func (w *sqlWriter) table() {
 	w.buf = quoteIdent(w.buf, w.spec.From)
 }
 
-// where writes the condition, if there is one.
+// where writes the condition of the current level, if it has one.
 func (w *sqlWriter) where() error {
 	word := " where "
-	for _, e := range w.spec.Where {
+	and := func() { w.str(word); word = " and " }
+	for _, e := range w.at.where {
 		if _, ok := e.(query.Every); ok {
 			continue
 		}
-		w.str(word)
-		word = " and "
+		and()
 		if err := w.expr(e, 0); err != nil {
 			return err
 		}
 	}
-	return nil
-}
-
-func (w *sqlWriter) items() error {
-	if len(w.spec.Select) == 0 {
-		w.buf = quoteIdent(w.buf, w.name)
-		w.str(".*")
-		return nil
+	if w.at.embed != nil {
+		w.tie(w.at, and)
 	}
-	for i, it := range w.spec.Select {
-		if i > 0 {
-			w.str(", ")
-		}
-		switch it := it.(type) {
-		case query.Star:
-			w.buf = quoteIdent(w.buf, w.name)
-			w.str(".*")
-		case query.Field:
-			if err := w.field(&it); err != nil {
-				return err
-			}
-		default:
-			return unsupportedNode("select item", it)
-		}
+	if w.counting {
+		return w.exists(w.at, and)
 	}
-	return nil
-}
-
-func (w *sqlWriter) field(f *query.Field) (err error) {
-	if f.Cast != "" {
-		w.str("cast(")
-	}
-	if err := w.path(&f.Path); err != nil {
-		return err
-	}
-	if f.Cast != "" {
-		w.str(" as ")
-		if w.buf, err = appendType(w.buf, f.Cast); err != nil {
-			return err
-		}
-		w.str(")")
-	}
-	// A plain column has its own name, cast or not. A path has none.
-	if f.Alias == "" && len(f.Path.Steps) == 0 {
-		return nil
-	}
-	name := f.Name()
-	if name == "" {
-		return &query.UnsupportedError{Node: "alias", Reason: "the path's last key is empty: give the field an alias"}
-	}
-	if err := checkText("alias", name); err != nil {
-		return err
-	}
-	w.str(" as ")
-	w.buf = quoteIdent(w.buf, name)
 	return nil
 }
 
 // path writes a column, named with its table as PostgREST names it, so that
 // the server's errors read alike, and the way into the JSON that it holds.
 func (w *sqlWriter) path(p *query.Path) error {
-	if err := checkName("column", p.Column); err != nil {
+	if err := checkPath(p); err != nil {
 		return err
 	}
-	w.buf = quoteIdent(w.buf, w.name)
-	w.str(".")
-	w.buf = quoteIdent(w.buf, p.Column)
-	for i := range p.Steps {
-		s := &p.Steps[i]
+	if len(p.Steps) == 0 {
+		w.column(w.name, p.Column)
+		return nil
+	}
+	if w.catalog == nil {
+		return ErrNeedsCatalog
+	}
+	// Every other type has a form in JSON too, into which the path then leads.
+	c, known := w.at.column(p.Column)
+	if known && (c.Type == "json" || c.Type == "jsonb") {
+		w.column(w.name, p.Column)
+	} else {
+		w.str("pg_catalog.to_jsonb(")
+		w.column(w.name, p.Column)
+		w.str(")")
+	}
+	w.steps(p.Steps)
+	return nil
+}
+
+// steps writes the way into JSON. Its keys have passed checkText.
+func (w *sqlWriter) steps(steps []query.Step) {
+	for i := range steps {
+		s := &steps[i]
 		if s.Text {
 			w.str("->>")
 		} else {
@@ -306,37 +326,53 @@ func (w *sqlWriter) path(p *query.Path) error {
 			w.str("::int4")
 			continue
 		}
-		if err := checkText("JSON path", s.Key); err != nil {
-			return err
-		}
 		w.arg(s.Key)
 	}
-	return nil
 }
 
-func (w *sqlWriter) order() error {
-	for i := range w.spec.OrderBy {
-		o := &w.spec.OrderBy[i]
+func (w *sqlWriter) orderBy(lv *level) error {
+	for i := range lv.order {
 		if i == 0 {
 			w.str(" order by ")
 		} else {
 			w.str(", ")
 		}
-		if err := w.path(&o.Path); err != nil {
+		if err := w.sortKey(&lv.order[i]); err != nil {
 			return err
 		}
-		if o.Desc {
-			w.str(" desc")
+		if err := w.direction(&lv.order[i]); err != nil {
+			return err
 		}
-		switch o.Nulls {
-		case query.NullsDefault:
-		case query.NullsFirst:
-			w.str(" nulls first")
-		case query.NullsLast:
-			w.str(" nulls last")
-		default:
-			return &query.UnsupportedError{Node: "order", Reason: "the place of NULLs is none of package query's"}
-		}
+	}
+	return nil
+}
+
+// sortKey writes what is sorted by, for an embed's column one of those that the
+// embed selects.
+func (w *sqlWriter) sortKey(o *query.Order) error {
+	if o.Relation == "" {
+		return w.path(&o.Path)
+	}
+	if err := checkPath(&o.Path); err != nil {
+		return err
+	}
+	w.column(w.at.named(o.Relation).joined, o.Path.Column)
+	w.steps(o.Path.Steps)
+	return nil
+}
+
+func (w *sqlWriter) direction(o *query.Order) error {
+	if o.Desc {
+		w.str(" desc")
+	}
+	switch o.Nulls {
+	case query.NullsDefault:
+	case query.NullsFirst:
+		w.str(" nulls first")
+	case query.NullsLast:
+		w.str(" nulls last")
+	default:
+		return &query.UnsupportedError{Node: "order", Reason: "the place of NULLs is none of package query's"}
 	}
 	return nil
 }

@@ -58,6 +58,9 @@ func (w *sqlWriter) compare(e *query.Compare) error {
 	if err := checkCompare(e); err != nil {
 		return err
 	}
+	if isTextSearch(e.Op) {
+		return w.textSearch(e)
+	}
 	if err := w.path(&e.Column); err != nil {
 		return err
 	}
@@ -179,6 +182,11 @@ func quoteElement(b *strings.Builder, v string) {
 }
 
 func (w *sqlWriter) is(e *query.Is) error {
+	if len(e.Column.Steps) == 0 && (e.State == query.Null || e.State == query.NotNull) {
+		if c := w.at.named(e.Column.Column); c != nil {
+			return w.embedState(c, e.State)
+		}
+	}
 	if err := w.path(&e.Column); err != nil {
 		return err
 	}
