@@ -14,7 +14,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	err := (&Main{}).Run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	err := (&Main{}).Run(stopWithGoRun(ctx), os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "example-app:", err)

@@ -52,7 +52,7 @@ func runIn(m *testing.M, temp string) int {
 		return 1
 	}
 	var err error
-	if site, err = startInstance(); err != nil {
+	if site, err = startInstance(""); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
@@ -81,15 +81,19 @@ type instance struct {
 	ended  chan error
 }
 
-// startInstance runs Main with the given arguments and returns when it is ready.
-func startInstance(args ...string) (*instance, error) {
+// startInstance runs Main with the given arguments and a DSN for Sentry, "" for none, and returns when
+// it is ready.
+func startInstance(sentryDSN string, args ...string) (*instance, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	in := &instance{output: &transcript{}, cancel: cancel, ended: make(chan error, 1)}
 	r, w := io.Pipe()
 	m := &main.Main{
 		Getenv: func(name string) string {
-			if name == "PGRST_JWT_SECRET" {
+			switch name {
+			case "PGRST_JWT_SECRET":
 				return secret // so that the tests can sign tokens
+			case "SENTRY_DSN":
+				return sentryDSN
 			}
 			return ""
 		},

@@ -70,6 +70,39 @@ func TestProcess(t *testing.T) {
 	}
 }
 
+// TestGoRun ends the go command alone, as a script does that knows no other process id.
+func TestGoRun(t *testing.T) {
+	t.Parallel()
+	temp := t.TempDir()
+	if err := os.Chmod(temp, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // built once, and then from the build cache
+		cmd := exec.Command("go", "run", ".", "--addr", "127.0.0.1:0")
+		cmd.Env = append(os.Environ(), "TMPDIR="+temp, "DATABASE_URL=", "POOLER_URL=", "POSTGREST_URL=", "SENTRY_DSN=")
+		await(t, cmd)
+		pids := childPIDs(cmd.Process.Pid)
+		if len(pids) != 1 {
+			t.Fatalf("go run has the children %v", pids)
+		}
+		pids = append(pids, childPIDs(pids[0])...)
+		if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait() // go run ends by the signal
+		gone(t, pids)
+	}
+	left, err := os.ReadDir(temp)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range left {
+		if !strings.HasPrefix(f.Name(), "go-build") { // the go command's own
+			t.Errorf("%s is left", f.Name())
+		}
+	}
+}
+
 func nobody(t *testing.T) *syscall.Credential {
 	t.Helper()
 	u, err := user.Lookup("nobody")
@@ -93,6 +126,13 @@ func startProcess(t *testing.T, program, temp string, credential *syscall.Creden
 	cmd := exec.Command(program, "--addr", "127.0.0.1:0")
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + temp, "HOME=" + temp}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
+	await(t, cmd)
+	return cmd
+}
+
+// await starts a command that is, or runs, the demo, and returns when the demo answers.
+func await(t *testing.T, cmd *exec.Cmd) {
+	t.Helper()
 	out := &transcript{}
 	cmd.Stderr = out
 	stdout, err := cmd.StdoutPipe()
@@ -136,7 +176,6 @@ func startProcess(t *testing.T, program, temp string, credential *syscall.Creden
 	case <-ctx.Done():
 		t.Fatalf("the demo was not ready within %s:\n%s", readyTimeout, out)
 	}
-	return cmd
 }
 
 // childPIDs returns the process ids of a process's children.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 
@@ -82,11 +83,19 @@ func TestBadEnvironment(t *testing.T) {
 	}
 }
 
-// TestSecondInstance runs another demo beside the shared one, on the next port, and interrupts it
-// while it has requests.
+// TestSecondInstance runs another demo beside the shared one, on the next port, with a Sentry project,
+// and interrupts it while it has requests.
 func TestSecondInstance(t *testing.T) {
 	t.Parallel()
-	second, err := startInstance("serve", "--access-path", "direct", "--rtt", "2ms")
+	envelopes := make(chan string, 1000)
+	relay := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err == nil {
+			envelopes <- string(b)
+		}
+	}))
+	defer relay.Close()
+	second, err := startInstance("http://key@"+strings.TrimPrefix(relay.URL, "http://")+"/1", "serve", "--access-path", "direct", "--rtt", "2ms")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,6 +137,9 @@ func TestSecondInstance(t *testing.T) {
 		t.Errorf("Run() = %v", err)
 	}
 	<-done
+	if sent := <-envelopes; !strings.Contains(sent, `"GET /api/market/pulse"`) || !strings.Contains(sent, "network+pooler") {
+		t.Errorf("sent to SENTRY_DSN: %.500s", sent)
+	}
 	if out := second.output.String(); !strings.Contains(out, "2ms added to each round trip") || !strings.Contains(out, "stopped") {
 		t.Errorf("its output:\n%s", out)
 	}

@@ -68,6 +68,9 @@ func (m *Main) serve(ctx context.Context, args []string, stdout, stderr io.Write
 		return err
 	}
 	door.open(handler)
+	if !isLoopback(l.Addr()) {
+		say.line("NOTICE", "%s is open to the network, and the demo asks nobody for a password", l.Addr())
+	}
 	say.line("site", "http://%s   (Ctrl-C stops it and everything it started)", shownAddr(l.Addr()))
 
 	select {
@@ -167,6 +170,11 @@ func (r *running) close() error {
 		errs = append(errs, r.stops[i](ctx))
 	}
 	return errors.Join(errs...)
+}
+
+func isLoopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
 }
 
 // shownAddr is an address that a browser can open.

@@ -93,7 +93,7 @@ func (s *Site) routes(static fs.FS) {
 	s.echo.GET("/traces", s.traces)
 	s.echo.POST("/flag", s.setFlag)
 	s.echo.POST("/user", s.switchUser)
-	s.echo.GET("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	s.echo.Match([]string{http.MethodGet, http.MethodHead}, "/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	s.echo.StaticFS("/static", static)
 
 	// Without a trace of their own, which would push those of the widgets out.

@@ -1,8 +1,8 @@
-//go:build !linux
+//go:build !unix
 
 package stack
 
 import "syscall"
 
-// sysProcAttr has nothing to set where the kernel can't end a child with its parent.
+// sysProcAttr has nothing to set here.
 func sysProcAttr() *syscall.SysProcAttr { return nil }
