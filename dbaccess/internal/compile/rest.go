@@ -61,7 +61,10 @@ func REST(s *query.Spec) (Request, error) {
 }
 
 // restWriter writes a query string, percent-encoded as it goes.
-type restWriter struct{ buf []byte }
+type restWriter struct {
+	buf      []byte
+	selected []query.Item // of the level whose filters are being written
+}
 
 func (w *restWriter) str(s string) { w.buf = append(w.buf, s...) }
 
@@ -77,30 +80,21 @@ func (w *restWriter) param(name string) {
 func (w *restWriter) query(s *query.Spec) error {
 	if len(s.Select) > 0 {
 		w.param("select")
-		for i, it := range s.Select {
-			if i > 0 {
-				w.str(",")
-			}
-			if err := w.item(it); err != nil {
-				return err
-			}
+		if err := w.items(s.Select, 0); err != nil {
+			return err
 		}
 	}
 	if len(s.Where) > 0 {
 		w.param("and")
+		w.selected = s.Select
 		if err := w.list(s.Where, 0); err != nil {
 			return err
 		}
 	}
 	if len(s.OrderBy) > 0 {
 		w.param("order")
-		for i := range s.OrderBy {
-			if i > 0 {
-				w.str(",")
-			}
-			if err := w.order(&s.OrderBy[i]); err != nil {
-				return err
-			}
+		if err := w.orders(s.OrderBy); err != nil {
+			return err
 		}
 	}
 	if s.HasLimit {
@@ -113,37 +107,7 @@ func (w *restWriter) query(s *query.Spec) error {
 		w.param("offset")
 		w.buf = strconv.AppendInt(w.buf, s.Offset, 10)
 	}
-	return nil
-}
-
-func (w *restWriter) item(it query.Item) error {
-	switch it := it.(type) {
-	case query.Star:
-		w.str("*")
-		return nil
-	case query.Field:
-		if it.Alias != "" {
-			if err := checkText("alias", it.Alias); err != nil {
-				return err
-			}
-			w.buf = quoteName(w.buf, it.Alias)
-			w.str(":")
-		}
-		if err := w.path(&it.Path); err != nil {
-			return err
-		}
-		if it.Cast != "" {
-			if err := CheckCast(it.Cast); err != nil {
-				return err
-			}
-			w.str("::")
-			for i := range len(it.Cast) {
-				w.buf = escape(w.buf, it.Cast[i])
-			}
-		}
-		return nil
-	}
-	return unsupportedNode("select item", it)
+	return w.embedParams(s)
 }
 
 func (w *restWriter) path(p *query.Path) error {
@@ -170,8 +134,24 @@ func (w *restWriter) path(p *query.Path) error {
 	return nil
 }
 
+func (w *restWriter) orders(keys []query.Order) error {
+	for i := range keys {
+		if i > 0 {
+			w.str(",")
+		}
+		if err := w.order(&keys[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 func (w *restWriter) order(o *query.Order) error {
-	if err := w.path(&o.Path); err != nil {
+	write := w.relatedOrder
+	if o.Relation == "" {
+		write = func(o *query.Order) error { return w.path(&o.Path) }
+	}
+	if err := write(o); err != nil {
 		return err
 	}
 	if o.Desc {
@@ -269,6 +249,13 @@ func (w *restWriter) compare(e *query.Compare, negated bool) error {
 	case query.All:
 		w.str("(all)")
 	}
+	if e.Config != "" {
+		w.str("(")
+		for i := range len(e.Config) {
+			w.buf = escape(w.buf, e.Config[i])
+		}
+		w.str(")")
+	}
 	w.str(".")
 	w.buf = quoteValue(w.buf, e.Value)
 	return nil
@@ -293,6 +280,10 @@ func (w *restWriter) in(e *query.InList, negated bool) error {
 }
 
 func (w *restWriter) is(e *query.Is, negated bool) error {
+	if e.State == query.NotNull && len(e.Column.Steps) == 0 && w.selects(e.Column.Column) {
+		// The one form that PostgREST has for embeds.
+		e, negated = &query.Is{Column: e.Column}, !negated
+	}
 	if err := w.column(&e.Column, negated); err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -160,6 +161,9 @@ func (w *sqlWriter) findEmbeds(lv *level, depth int) error {
 		if err != nil {
 			return err
 		}
+		if w.spec.Op.Writes() {
+			e.Limit, e.HasLimit, e.Offset = 0, false, 0
+		}
 		c := &level{
 			relation: rel.Target, items: e.Select, where: e.Where, order: e.OrderBy,
 			embed: &e, rel: rel, parent: lv, depth: depth,
@@ -175,7 +179,36 @@ func (w *sqlWriter) findEmbeds(lv *level, depth int) error {
 			return err
 		}
 	}
+	arrange(lv.embeds)
 	return nil
+}
+
+// arrange puts embeds into the order in which PostgREST answers them to the request
+// that REST makes of the query: every parameter of an embed moves it to the front
+// of its level, those that filter last. Embeds that have been moved already, by
+// the parser of a request, stay where they are.
+func arrange(embeds []*level) {
+	if !slices.IsSortedFunc(embeds, func(a, b *level) int { return cmp.Compare(min(1, b.moved()), min(1, a.moved())) }) {
+		slices.SortStableFunc(embeds, func(a, b *level) int { return cmp.Compare(b.moved(), a.moved()) })
+	}
+}
+
+// moved says by which kind of parameter the embed has been moved last: 3 for
+// filters, 2 for a window, 1 for an order, 0 for none.
+func (lv *level) moved() int {
+	moved := 0
+	switch {
+	case len(lv.where) > 0:
+		moved = 3
+	case lv.embed.HasLimit || lv.embed.Offset > 0:
+		moved = 2
+	case len(lv.order) > 0:
+		moved = 1
+	}
+	for _, c := range lv.embeds {
+		moved = max(moved, c.moved())
+	}
+	return moved
 }
 
 // nameEmbed gives an embed the names that PostgREST gives it, which show in the
