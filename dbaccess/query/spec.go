@@ -70,6 +70,11 @@ type Spec struct {
 	Single bool // exactly one row, as an object instead of an array
 	Head   bool // the rows themselves are not wanted, only their number
 
+	// TimeZone is the zone in which the server writes points in time, such as
+	// "Asia/Seoul"; "" is the server's own. Only requests that name one
+	// (Prefer: timezone=…) need it: decoded times are the same in every zone.
+	TimeZone string
+
 	Write *Write    // of OpInsert, OpUpdate and OpDelete
 	Call  *CallArgs // of OpCall
 }

@@ -9,11 +9,11 @@ import (
 
 // Parsed is a request's content.
 type Parsed struct {
-	// Spec is what the request reads. Its schema is the one that the request
+	// Spec is what the request reads, writes or calls. Its schema is the one that the request
 	// names, which nobody has checked to be exposed; "" means the default one.
 	Spec query.Spec
-	// Profile says that the request named a schema (Accept-Profile), be it an
-	// empty one.
+	// Profile says that the request named a schema (Accept-Profile or
+	// Content-Profile), be it an empty one.
 	Profile bool
 	// ContentType is the answer's media type.
 	ContentType string
@@ -34,7 +34,7 @@ const (
 
 // Request parses a request. The path is relative to PostgREST's base URL and
 // percent-encoded, with or without a leading slash; rawQuery is encoded as well.
-// The body is looked at only to refuse it.
+// The parts of the body are kept, not copied.
 //
 // The error is an [*Error]. Requests whose path exceeds 4 KiB or whose query
 // exceeds 1 MiB are refused with status 414.
@@ -49,21 +49,54 @@ func Request(method, path, rawQuery string, header http.Header, body []byte) (*P
 	return p, nil
 }
 
-// request works in PostgREST's order: path, method, query, range, preferences,
-// media type, and only then what the database would have refused.
+// requested is what a request is about.
+type requested struct {
+	method   string
+	name     string // of a table, or of a function
+	function bool
+	params   params
+}
+
+// op is what the request does.
+func (rq *requested) op() query.Op {
+	if rq.function {
+		return query.OpCall
+	}
+	switch rq.method {
+	case http.MethodPost, http.MethodPut:
+		return query.OpInsert
+	case http.MethodPatch:
+		return query.OpUpdate
+	case http.MethodDelete:
+		return query.OpDelete
+	}
+	return query.OpSelect
+}
+
+// reads says whether the method promises to change nothing.
+func (rq *requested) reads() bool { return rq.method == http.MethodGet || rq.method == http.MethodHead }
+
+// request works in PostgREST's order: path, method, query, range, body,
+// preferences, media type, and only then what the database would have refused.
 func request(method, path, rawQuery string, header http.Header, body []byte) (*Parsed, *Error) {
-	table, e := resource(method, path)
+	rq, e := resource(method, path)
 	if e != nil {
 		return nil, e
 	}
-	p := &Parsed{Spec: query.Spec{Op: query.OpSelect, From: table, Head: method == http.MethodHead}}
-	if v, ok := first(header, "Accept-Profile"); ok {
-		p.Spec.Schema, p.Profile = v, true
+	p := &Parsed{Spec: query.Spec{Op: rq.op(), From: rq.name, Head: method == http.MethodHead}}
+	s := &p.Spec
+	profile := "Accept-Profile"
+	if !rq.reads() {
+		profile = "Content-Profile"
+	}
+	if v, ok := first(header, profile); ok {
+		s.Schema, p.Profile = v, true
 		if e := clean(v); e != nil {
 			return nil, e
 		}
 	}
-	ps := params{spec: &p.Spec}
+	ps := &rq.params
+	ps.spec, ps.call = s, rq.function && rq.reads()
 	if e := ps.parse(rawQuery); e != nil {
 		return nil, e
 	}
@@ -74,16 +107,29 @@ func request(method, path, rawQuery string, header http.Header, body []byte) (*P
 	if e := ps.window(rangeHeader); e != nil {
 		return nil, e
 	}
-	var count query.Count
-	if p.Prefer, count, e = preferences(header.Values("Prefer")); e != nil {
+	switch {
+	case rq.function:
+		e = rq.call(s, header, body)
+	case s.Op.Writes():
+		e = rq.write(s, header, body)
+		s.HasLimit, s.Limit, s.Offset = false, 0, 0 // which PostgREST ignores
+	case len(body) > 0:
+		e = unsupported("a body on a read")
+	}
+	if e != nil {
 		return nil, e
 	}
-	p.Spec.Count = count
+	if p.Prefer, s.Count, e = preferences(header.Values("Prefer")); e != nil {
+		return nil, e
+	}
+	if s.Op != query.OpSelect {
+		if e := prefer(s, &p.Prefer, ps.onConflict); e != nil {
+			return nil, e
+		}
+	}
+	p.Prefer.restrict(rq)
 	if e := accept(p, header); e != nil {
 		return nil, e
-	}
-	if len(body) > 0 {
-		return nil, unsupported("a body on a read")
 	}
 	if ps.late != nil {
 		return nil, ps.late
@@ -91,38 +137,38 @@ func request(method, path, rawQuery string, header http.Header, body []byte) (*P
 	return p, nil
 }
 
-// resource gives the table that a path and a method read.
-func resource(method, path string) (string, *Error) {
+// resource gives the table or function that a path and a method are about.
+func resource(method, path string) (*requested, *Error) {
 	path = strings.TrimPrefix(path, "/")
 	if path == "" {
-		return "", unsupported("the root endpoint's OpenAPI description")
+		return nil, unsupported("the root endpoint's OpenAPI description")
 	}
 	segments := strings.Split(path, "/")
 	for i := range segments {
 		segments[i] = unescape(segments[i], false)
 		if e := clean(segments[i]); e != nil {
-			return "", e
+			return nil, e
 		}
 	}
 	switch {
 	case len(segments) == 2 && segments[0] == "rpc":
 		switch method {
-		case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodOptions:
-			return "", unsupported("calling a function")
+		case http.MethodGet, http.MethodHead, http.MethodPost:
+			return &requested{method: method, name: segments[1], function: true}, nil
+		case http.MethodOptions:
+			return nil, unsupported("asking for a function's methods (OPTIONS)")
 		}
-		return "", &Error{Status: http.StatusMethodNotAllowed, Code: "PGRST101", Message: "Cannot use the " + method + " method on RPC"}
+		return nil, &Error{Status: http.StatusMethodNotAllowed, Code: "PGRST101", Message: "Cannot use the " + method + " method on RPC"}
 	case len(segments) != 1, segments[0] == "", segments[0] == ".", segments[0] == "..":
-		return "", &Error{Status: http.StatusNotFound, Code: "PGRST125", Message: "Invalid path specified in request URL"}
+		return nil, &Error{Status: http.StatusNotFound, Code: "PGRST125", Message: "Invalid path specified in request URL"}
 	}
 	switch method {
-	case http.MethodGet, http.MethodHead:
-		return segments[0], nil
-	case http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
-		return "", unsupported("writing (" + method + ")")
+	case http.MethodGet, http.MethodHead, http.MethodPost, http.MethodPut, http.MethodPatch, http.MethodDelete:
+		return &requested{method: method, name: segments[0]}, nil
 	case http.MethodOptions:
-		return "", unsupported("asking for a table's methods (OPTIONS)")
+		return nil, unsupported("asking for a table's methods (OPTIONS)")
 	}
-	return "", &Error{Status: http.StatusMethodNotAllowed, Code: "PGRST117", Message: "Unsupported HTTP method: " + method}
+	return nil, &Error{Status: http.StatusMethodNotAllowed, Code: "PGRST117", Message: "Unsupported HTTP method: " + method}
 }
 
 func first(h http.Header, name string) (string, bool) {
