@@ -28,7 +28,7 @@ func argumentsOf(c *query.CallArgs) (a arguments, err error) {
 	switch {
 	case c.Whole:
 		return wholeArgument(c)
-	case len(c.TextArgs) > 0:
+	case c.TextArgs != nil:
 		if len(c.Args) > 0 {
 			return a, &query.UnsupportedError{Node: "arguments", Reason: "they are given both as JSON and as text"}
 		}
@@ -82,15 +82,16 @@ func wholeArgument(c *query.CallArgs) (a arguments, err error) {
 
 func jsonArguments(c *query.CallArgs) (a arguments, err error) {
 	a.call.Body = catalog.BodyJSON
-	body := c.Args
-	if len(body) == 0 && len(c.Columns) == 0 {
-		body = []byte("{}")
+	switch {
+	case len(c.Columns) > 0:
+		a.json, a.call.Args = c.Args, slices.Compact(slices.Sorted(slices.Values(c.Columns)))
+		err = checkText("argument", string(c.Args))
+	case len(c.Args) > 0:
+		a.json, a.call.Args, err = Payload(c.Args)
 	}
-	if len(c.Columns) > 0 {
-		a.json, a.call.Args = body, slices.Compact(slices.Sorted(slices.Values(c.Columns)))
-		return a, checkText("argument", string(body))
+	if a.json == nil {
+		a.json = []byte{} // an empty body is JSON too, until the database reads it
 	}
-	a.json, a.call.Args, err = Payload(body)
 	return a, err
 }
 

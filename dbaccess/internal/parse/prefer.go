@@ -8,9 +8,13 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
-// Prefer holds the preferences that a read can have beside the way of counting.
-// "" is a preference not given.
+// Prefer holds the preferences that apply to the request: those that it has no use
+// for are left out. "" is a preference not given.
 type Prefer struct {
+	Resolution  string // of an insert: "merge-duplicates" or "ignore-duplicates"; see [compile.IgnoresConflict]
+	Missing     string // of an insert or update: "default" or "null"
+	Return      string // of a write: "representation" or "minimal"
+	MaxAffected string // of an update, delete or call: a number; only with Handling "strict" is it heeded
 	Count       string // "exact", "planned" or "estimated", as in Spec.Count
 	Transaction string // "commit" or "rollback"; only servers that allow it heed it
 	Handling    string // "strict" or "lenient"
@@ -22,9 +26,11 @@ type Prefer struct {
 func (p Prefer) Applied() string {
 	var b strings.Builder
 	for _, part := range [...]struct{ name, value string }{
+		{"resolution=", p.Resolution}, {"missing=", p.Missing}, {"return=", p.Return},
 		{"count=", p.Count}, {"tx=", p.Transaction}, {"handling=", p.Handling}, {"timezone=", p.Timezone},
+		{"max-affected=", p.MaxAffected},
 	} {
-		if part.value == "" {
+		if part.value == "" || part.name == "max-affected=" && p.limit() == nil {
 			continue
 		}
 		if b.Len() > 0 {
@@ -34,6 +40,35 @@ func (p Prefer) Applied() string {
 		b.WriteString(part.value)
 	}
 	return b.String()
+}
+
+// limit is the number of rows that may be affected, nil for any.
+func (p *Prefer) limit() *int64 {
+	if p.Handling != "strict" {
+		return nil
+	}
+	n, err := strconv.ParseInt(p.MaxAffected, 10, 64)
+	if err != nil {
+		return nil
+	}
+	return &n
+}
+
+// restrict leaves out the preferences that the request has no use for.
+func (p *Prefer) restrict(rq *requested) {
+	write, put := !rq.function && !rq.reads(), rq.method == http.MethodPut
+	if !write || rq.method != http.MethodPost {
+		p.Resolution = ""
+	}
+	if !write || put || rq.method == http.MethodDelete {
+		p.Missing = ""
+	}
+	if !write {
+		p.Return = ""
+	}
+	if !rq.function && (!write || put || rq.method == http.MethodPost) {
+		p.MaxAffected = ""
+	}
 }
 
 // preferences reads Prefer headers. Of preferences of one kind the first counts.
@@ -68,8 +103,7 @@ func preferences(headers []string) (p Prefer, count query.Count, e *Error) {
 	return p, count, nil
 }
 
-// set takes a preference in and says whether there is such a one. Those that only
-// concern writes change nothing.
+// set takes a preference in and says whether there is such a one.
 func (p *Prefer) set(name, value string) bool {
 	var field *string
 	var values []string
@@ -81,19 +115,21 @@ func (p *Prefer) set(name, value string) bool {
 	case "handling":
 		field, values = &p.Handling, []string{"strict", "lenient"}
 	case "resolution":
-		values = []string{"merge-duplicates", "ignore-duplicates"}
+		field, values = &p.Resolution, []string{"merge-duplicates", "ignore-duplicates"}
 	case "return":
-		values = []string{"representation", "minimal", "headers-only"}
+		field, values = &p.Return, []string{"representation", "minimal", "headers-only"}
 	case "missing":
-		values = []string{"default", "null"}
+		field, values = &p.Missing, []string{"default", "null"}
 	case "timezone":
 		if p.Timezone == "" {
 			p.Timezone = value
 		}
 		return true
 	case "max-affected":
-		_, err := strconv.ParseInt(value, 10, 64)
-		return err == nil
+		if p.MaxAffected == "" {
+			p.MaxAffected = value
+		}
+		return true
 	}
 	for _, v := range values {
 		if v == value {

@@ -122,6 +122,7 @@ func request(method, path, rawQuery string, header http.Header, body []byte) (*P
 	if p.Prefer, s.Count, e = preferences(header.Values("Prefer")); e != nil {
 		return nil, e
 	}
+	s.TimeZone = p.Prefer.Timezone
 	if s.Op != query.OpSelect {
 		if e := prefer(s, &p.Prefer, ps.onConflict); e != nil {
 			return nil, e
