@@ -1,6 +1,7 @@
 package parse
 
 import (
+	"net/http"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -32,10 +33,9 @@ func (s *scanner) operation(column query.Path, value func() string) (query.Expr,
 		return query.Is{Column: column, State: state}, err
 	case s.lit("isdistinct."):
 		return query.Compare{Column: column, Op: query.OpIsDistinct, Value: value()}, nil
-	case s.textSearch():
-		value()
-		s.postpone(unsupported("full text search"))
-		return query.Is{Column: column}, nil
+	}
+	if op, config, ok := s.textSearch(); ok {
+		return query.Compare{Column: column, Op: op, Config: config, Value: value()}, nil
 	}
 	start := s.pos
 	// The longer name first where one begins with another.
@@ -69,25 +69,30 @@ func (s *scanner) operation(column query.Path, value func() string) (query.Expr,
 	return nil, s.fail("operator (eq, gt, ...)")
 }
 
-// textSearch consumes a full text search's operator.
-func (s *scanner) textSearch() bool {
+// textSearch consumes a full text search's operator, and its configuration if it
+// has one. Otherwise nothing is consumed.
+func (s *scanner) textSearch() (op query.Operator, config string, ok bool) {
 	start, far, want := s.pos, s.far, s.want
-	for _, op := range [...]string{"fts", "plfts", "phfts", "wfts"} {
-		if !s.lit(op) {
+	for _, op := range [...]query.Operator{query.OpTS, query.OpPlainTS, query.OpPhraseTS, query.OpWebTS} {
+		if !s.lit(string(op)) {
 			continue
 		}
 		if s.lit("(") {
-			if _, err := s.word(); err != nil || !s.lit(")") {
+			var err error
+			if config, err = s.word(); err != nil || !s.lit(")") {
 				break
+			}
+			if config == "" { // blanks
+				s.postpone(&Error{Status: http.StatusBadRequest, Code: "42602", Message: "invalid name syntax"})
 			}
 		}
 		if s.lit(".") {
-			return true
+			return op, config, true
 		}
 		break
 	}
 	s.pos, s.far, s.want = start, far, want
-	return false
+	return "", "", false
 }
 
 // state consumes what a column can be, in any case. What follows is left.

@@ -21,8 +21,9 @@ func (s *scanner) order() (k query.Order, err error) {
 	s.blanks()
 	start := s.pos
 	if name, err := s.name(); err == nil && name != "" && s.lit("(") {
-		if _, err := s.path(); err == nil && s.lit(")") {
-			s.postpone(unsupported("ordering by an embedded table"))
+		path, err := s.path()
+		if err == nil && s.lit(")") {
+			k.Relation, k.Path = name, path
 			return k, s.direction(&k)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+
+	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
 // span is a range of row numbers, both ends included.
@@ -33,41 +35,71 @@ func (r span) intersect(o span) span {
 	return out
 }
 
-// window works out which rows are wanted, from limit, offset and the Range header.
-// It follows PostgREST's getRanges step by step, because what that makes of odd
-// combinations can't be described otherwise: a negative offset shortens the
-// limit, an offset beside a limit of zero is refused, and a limit that is no number
-// counts as none unless there is an offset too.
-func (ps *params) window(rangeHeader string) *Error {
-	limits := span{open: true}
-	limit, limitOK, e := number(ps.limit)
+// span works out which rows a limit and an offset mean. It follows PostgREST's
+// ranges step by step, because what that makes of odd combinations can't be
+// described otherwise: a negative offset shortens the limit, and a limit that is no
+// number counts as none unless there is an offset too.
+func (l *limits) span() (span, *Error) {
+	r := span{open: true}
+	if l == nil {
+		return r, nil
+	}
+	limit, limitOK, e := number(l.limit)
 	if e != nil {
-		return e
+		return r, e
 	}
-	offset, offsetOK, e := number(ps.offset)
+	offset, offsetOK, e := number(l.offset)
 	if e != nil {
-		return e
+		return r, e
 	}
-	if ps.hasLimit && limitOK {
-		limits = span{open: true}.intersect(span{lower: math.MinInt64, upper: limit - 1})
+	if l.hasLimit && limitOK {
+		r = span{open: true}.intersect(span{lower: math.MinInt64, upper: limit - 1})
 	}
-	if ps.hasOffset {
-		o := int64(0)
-		if offsetOK {
-			o = offset
-		}
-		switch {
-		case ps.hasLimit:
-			n := int64(0)
-			if limitOK {
-				n = limits.upper - limits.lower + 1
-			}
-			limits = span{lower: o, upper: o + n - 1}
-		default:
-			limits = span{lower: o, open: true}
-		}
+	if !l.hasOffset {
+		return r, nil
 	}
+	o := int64(0)
+	if offsetOK {
+		o = offset
+	}
+	if !l.hasLimit {
+		return span{lower: o, open: true}, nil
+	}
+	n := int64(0)
+	if limitOK {
+		n = r.upper - r.lower + 1
+	}
+	return span{lower: o, upper: o + n - 1}, nil
+}
 
+// embedWindow gives an embed its limit and offset, which PostgREST leaves to the
+// server to judge.
+func (ps *params) embedWindow(embed *query.Embed, l *limits) {
+	r, e := l.span()
+	switch {
+	case e != nil:
+	case r.lower < 0:
+		e = &Error{Status: http.StatusBadRequest, Code: "2201X", Message: "OFFSET must not be negative"}
+	case !r.open && r.upper < r.lower-1:
+		e = &Error{Status: http.StatusBadRequest, Code: "2201W", Message: "LIMIT must not be negative"}
+	}
+	if e != nil {
+		ps.postpone(e)
+		return
+	}
+	embed.Offset = r.lower
+	if !r.open {
+		embed.Limit, embed.HasLimit = r.upper-r.lower+1, true
+	}
+}
+
+// window works out which rows are wanted, from limit, offset and the Range header.
+// An offset beside a limit of zero is refused.
+func (ps *params) window(rangeHeader string) *Error {
+	limits, e := ps.limits[""].span()
+	if e != nil {
+		return e
+	}
 	header, e := headerRange(rangeHeader)
 	if e != nil {
 		return e
