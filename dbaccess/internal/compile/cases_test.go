@@ -8,6 +8,8 @@ type goldenCase struct {
 	reason string // what the case is there to show
 	query  q.Query
 	change func(*q.Spec) // what no builder method says
+
+	fixture bool // it is about the golden fixture, whose catalog is known
 }
 
 func with(op q.Operator, quantifier q.Quantifier, value string) q.Expr {
@@ -20,7 +22,8 @@ func goldenCases() []goldenCase {
 	t := q.From("t")
 	head := func(s *q.Spec) { s.Head = true }
 	count := func(c q.Count) func(*q.Spec) { return func(s *q.Spec) { s.Count = c } }
-	return []goldenCase{
+	cases := append(writeCases(), callCases()...)
+	return append(cases, []goldenCase{
 		{name: "table", reason: "a whole table", query: t},
 		{name: "schema", reason: "another schema than the default one", query: t.InSchema("private_api")},
 		{name: "odd-names", reason: "names that need quoting on both sides",
@@ -69,5 +72,5 @@ func goldenCases() []goldenCase {
 		{name: "single", reason: "one object; the caller checks the number of rows", query: t.Where(q.Eq("id", 1)), change: func(s *q.Spec) { s.Single = true }},
 		{name: "head", reason: "rows are counted but not built, and the select list is still checked", query: t.Columns("a").Limit(3), change: head},
 		{name: "head-count", reason: "only the total is wanted", query: t.Where(q.Eq("c", 1)), change: func(s *q.Spec) { head(s); s.Count = q.CountExact }},
-	}
+	}...)
 }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
 	"github.com/twinpath/twinpath/dbaccess/internal/compile"
 	q "github.com/twinpath/twinpath/dbaccess/query"
 )
@@ -69,6 +70,31 @@ func (c goldenCase) spec() q.Spec {
 	return s
 }
 
+// options are those under which a case is compiled: on its own, or with the catalog
+// of the golden fixture.
+func (c goldenCase) options(tb testing.TB) compile.SQLOptions {
+	tb.Helper()
+	o := compile.SQLOptions{Schema: "api", Clock: c.name == "table"}
+	if c.fixture {
+		o = compile.SQLOptions{Schema: "public", Catalog: fixture(tb), Guard: true}
+	}
+	return o
+}
+
+// fixture is the catalog of the golden fixture.
+func fixture(tb testing.TB) *catalog.Catalog {
+	tb.Helper()
+	text, err := os.ReadFile("../catalog/testdata/golden.json")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	c, err := catalog.Parse(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
 func render(t *testing.T, c goldenCase) string {
 	t.Helper()
 	s := c.spec()
@@ -76,7 +102,7 @@ func render(t *testing.T, c goldenCase) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := compile.SQL(&s, compile.SQLOptions{Schema: "api", Clock: c.name == "table"})
+	p, err := compile.SQL(&s, c.options(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +116,10 @@ func render(t *testing.T, c goldenCase) string {
 		fmt.Fprintf(&b, "Prefer: %s\n", r.Prefer)
 	}
 	if r.Profile != "" {
-		fmt.Fprintf(&b, "Accept-Profile: %s\n", r.Profile)
+		fmt.Fprintf(&b, "%s: %s\n", r.ProfileHeader(), r.Profile)
+	}
+	if r.ContentType != "" {
+		fmt.Fprintf(&b, "Content-Type: %s\n", r.ContentType)
 	}
 	for param := range strings.SplitSeq(r.RawQuery, "&") {
 		text, err := url.QueryUnescape(param)
@@ -101,7 +130,13 @@ func render(t *testing.T, c goldenCase) string {
 			fmt.Fprintf(&b, "  %s\n", text)
 		}
 	}
+	if r.Body != nil {
+		fmt.Fprintf(&b, "\n%s\n", r.Body)
+	}
 	statement(&b, "sql", p.Main)
+	for _, set := range p.Settings {
+		fmt.Fprintf(&b, "  with %s = %s\n", set.Name, set.Value)
+	}
 	if p.Plan != nil {
 		statement(&b, "plan", *p.Plan)
 	}
@@ -118,8 +153,9 @@ func statement(b *strings.Builder, kind string, s compile.Statement) {
 // constants are the values of package query's enumerations. TestCoverage finds
 // out when one is missing.
 var constants = map[string]any{
-	"OpSelect": q.OpSelect,
-	"OpEq":     q.OpEq, "OpNeq": q.OpNeq, "OpGt": q.OpGt, "OpGte": q.OpGte, "OpLt": q.OpLt, "OpLte": q.OpLte,
+	"OpSelect": q.OpSelect, "OpInsert": q.OpInsert, "OpUpdate": q.OpUpdate, "OpDelete": q.OpDelete, "OpCall": q.OpCall,
+	"ConflictFail": q.ConflictFail, "ConflictMerge": q.ConflictMerge, "ConflictIgnore": q.ConflictIgnore,
+	"OpEq": q.OpEq, "OpNeq": q.OpNeq, "OpGt": q.OpGt, "OpGte": q.OpGte, "OpLt": q.OpLt, "OpLte": q.OpLte,
 	"OpLike": q.OpLike, "OpILike": q.OpILike, "OpMatch": q.OpMatch, "OpIMatch": q.OpIMatch, "OpIsDistinct": q.OpIsDistinct,
 	"OpContains": q.OpContains, "OpContained": q.OpContained, "OpOverlaps": q.OpOverlaps, "OpLeft": q.OpLeft,
 	"OpRight": q.OpRight, "OpNotRight": q.OpNotRight, "OpNotLeft": q.OpNotLeft, "OpAdjacent": q.OpAdjacent,
@@ -158,7 +194,7 @@ func TestCoverage(t *testing.T) {
 // collect notes the types and the enumeration values in v.
 func collect(used map[any]bool, v reflect.Value) {
 	switch v.Kind() {
-	case reflect.Interface:
+	case reflect.Interface, reflect.Pointer:
 		collect(used, v.Elem())
 	case reflect.Slice:
 		for i := range v.Len() {

@@ -50,7 +50,7 @@ func (w *sqlWriter) guard() {
 	}
 	if limit > 0 {
 		w.str(" when pg_catalog.count(*) > ")
-		w.number(limit)
+		w.buf = strconv.AppendInt(w.buf, limit, 10)
 		w.str(" then pg_catalog.concat('" + guardMaxAffected + "', pg_catalog.count(*))::int8")
 	}
 	w.str(" else ")

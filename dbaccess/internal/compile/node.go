@@ -70,6 +70,9 @@ func checkSpec(s *query.Spec) error {
 	if err := checkOp(s); err != nil {
 		return err
 	}
+	if err := checkTimeZone(s.TimeZone); err != nil {
+		return err
+	}
 	switch {
 	case s.HasLimit && s.Limit < 0:
 		return &query.UnsupportedError{Node: "limit", Reason: "it must not be negative"}

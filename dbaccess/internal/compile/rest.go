@@ -44,14 +44,10 @@ func REST(s *query.Spec) (Request, error) {
 		}
 		return r, nil
 	}
-	switch s.Count {
-	case query.CountExact:
-		r.Prefer = "count=exact"
-	case query.CountPlanned:
-		r.Prefer = "count=planned"
-	case query.CountEstimated:
-		r.Prefer = "count=estimated"
-	}
+	p := preferences{}
+	p.count(s.Count)
+	p.timeZone(s.TimeZone)
+	r.Prefer = p.String()
 	w := restWriter{buf: make([]byte, 0, 32+24*len(s.Select)+64*len(s.Where)+24*len(s.OrderBy))}
 	if err := w.query(s); err != nil {
 		return Request{}, err

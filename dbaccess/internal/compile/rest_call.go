@@ -18,6 +18,7 @@ func (r *Request) call(s *query.Spec) error {
 	p := preferences{}
 	p.count(s.Count)
 	p.maxAffected(c.MaxAffected)
+	p.timeZone(s.TimeZone)
 	if c.Rollback {
 		p.add("tx=rollback")
 	}

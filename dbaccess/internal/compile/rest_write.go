@@ -3,8 +3,6 @@ package compile
 import (
 	"net/http"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
@@ -84,39 +82,11 @@ func preferWrite(s *query.Spec) string {
 	}
 	p.count(s.Count)
 	p.maxAffected(s.Write.MaxAffected)
+	p.timeZone(s.TimeZone)
 	if s.Write.Rollback {
 		p.add("tx=rollback")
 	}
 	return p.String()
-}
-
-// preferences is the value of a Prefer header.
-type preferences struct{ strings.Builder }
-
-func (p *preferences) add(preference string) {
-	if p.Len() > 0 {
-		p.WriteString(", ")
-	}
-	p.WriteString(preference)
-}
-
-func (p *preferences) count(c query.Count) {
-	switch c {
-	case query.CountExact:
-		p.add("count=exact")
-	case query.CountPlanned:
-		p.add("count=planned")
-	case query.CountEstimated:
-		p.add("count=estimated")
-	}
-}
-
-// maxAffected adds a limit, which PostgREST heeds only when asked to be strict.
-func (p *preferences) maxAffected(n int64) {
-	if n > 0 {
-		p.add("handling=strict")
-		p.add("max-affected=" + strconv.FormatInt(n, 10))
-	}
 }
 
 // names writes a parameter that is a list of names.

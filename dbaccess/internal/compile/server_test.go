@@ -61,10 +61,12 @@ func asAnon(tb testing.TB, db *pgtest.Database) *pgconn.PgConn {
 // it then says of tables that don't exist.
 func TestServerParsesGoldens(t *testing.T) {
 	t.Parallel()
-	conn := connect(t, pgtest.NewDatabase(t).SuperDSN)
+	conn := connect(t, pgtest.Golden(t).SuperDSN)
 	for _, c := range goldenCases() {
 		s := c.spec()
-		p, err := compile.SQL(&s, compile.SQLOptions{Schema: "public", Clock: true, MaxRows: 100})
+		o := c.options(t)
+		o.Clock, o.MaxRows = true, 100
+		p, err := compile.SQL(&s, o)
 		if err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"net/http"
 	"slices"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
@@ -108,7 +107,10 @@ func (w *sqlWriter) insert() error {
 		w.columnList(columns, "")
 		w.str(")")
 	}
-	w.str(" select ")
+	w.str(" select")
+	if len(columns) > 0 {
+		w.str(" ")
+	}
 	w.columnList(columns, bodyName)
 	w.bodyRows(payload, columns)
 
@@ -488,7 +490,7 @@ func errPutFilters() error {
 // quoteLiteral appends text as a SQL string constant. A backslash is one whatever
 // standard_conforming_strings says.
 func quoteLiteral(dst []byte, text string) []byte {
-	dst = append(dst, " E'"...)
+	dst = append(dst, "E'"...)
 	for i := range len(text) {
 		switch text[i] {
 		case '\'', '\\':
@@ -498,6 +500,3 @@ func quoteLiteral(dst []byte, text string) []byte {
 	}
 	return append(dst, '\'')
 }
-
-// number writes a number of rows.
-func (w *sqlWriter) number(n int64) { w.buf = strconv.AppendInt(w.buf, n, 10) }

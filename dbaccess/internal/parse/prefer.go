@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
@@ -121,7 +122,10 @@ func (p *Prefer) set(name, value string) bool {
 	case "missing":
 		field, values = &p.Missing, []string{"default", "null"}
 	case "timezone":
-		if p.Timezone == "" {
+		if strings.ContainsFunc(value, unicode.IsControl) {
+			return false
+		}
+		if value = strings.TrimSpace(value); p.Timezone == "" {
 			p.Timezone = value
 		}
 		return true
