@@ -12,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
+	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
 // adviceFor says what to do about an error of the server, without its values.
@@ -26,9 +28,13 @@ func adviceFor(f failedCall, pg *pgconn.PgError) string {
 	}
 	switch pg.Code {
 	case "22P02", "22007", "22008", "22003":
+		if f.call != nil && f.call.Query.Op != query.OpSelect {
+			return "a value does not fit the type of its column or argument"
+		}
 		return "a filter's value does not fit its column's type"
 	case "25006":
-		return "reads run in read-only transactions on both paths, and this one writes: look at the view's functions"
+		return "reads, and calls of functions that are declared stable or immutable, run in read-only transactions on both paths, and this one writes: " +
+			"look at the functions that it calls"
 	case "40001", "40P01":
 		return "it collided with another transaction: try again"
 	case "42501":
@@ -51,6 +57,21 @@ func adviceFor(f failedCall, pg *pgconn.PgError) string {
 		return "the schema doesn't exist"
 	}
 	return ""
+}
+
+// schemaAdvice says what to do about what the schema lacks.
+func schemaAdvice(code string) string {
+	switch code {
+	case catalog.CodeAmbiguousRelationship:
+		return "several relationships lead there: add a hint, the foreign key's name, to the embed"
+	case catalog.CodeAmbiguousFunction:
+		return "several functions take these arguments: rename one, or an argument of one"
+	case catalog.CodeNoRelationship:
+		return "no foreign key relates the two: check the embed's name and hint"
+	case catalog.CodeNoFunction:
+		return "no function takes these arguments: check its name and theirs"
+	}
+	return "check the query's names against the schema, case included"
 }
 
 // poolerTexts are what poolers and Postgres say when they refuse or end a

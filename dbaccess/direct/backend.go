@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
 )
 
 // Backend runs calls on a pool of Postgres connections. It is safe for
@@ -18,6 +19,7 @@ type Backend struct {
 	sockets sockets
 	calls   sync.WaitGroup
 	suspect time.Duration // how long idle
+	schema  *catalog.Source
 
 	mu     sync.RWMutex
 	pool   *pgxpool.Pool // made by the first call or Start, or the app's
@@ -36,7 +38,11 @@ func New(cfg Config) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Backend{cfg: s, pool: s.Pool, suspect: suspectAfter}, nil
+	b := &Backend{cfg: s, pool: s.Pool, suspect: suspectAfter}
+	if b.schema, err = b.newSchema(); err != nil {
+		return nil, fmt.Errorf("direct: Config.SchemaCache: %w", err)
+	}
+	return b, nil
 }
 
 // Explain tells what became of the DSN's parameters that are not simply sent to
@@ -69,7 +75,7 @@ func (b *Backend) connect(ctx context.Context) error {
 	ping, cancel := context.WithTimeout(ctx, b.pingTimeout())
 	defer cancel()
 	if err := conn.Ping(ping); err != nil {
-		return b.runFailure(ctx, failedCall{stage: stageSettings}, err)
+		return b.runFailure(ctx, failedCall{stage: stageSettings, readOnly: true}, err)
 	}
 	return nil
 }
@@ -102,8 +108,9 @@ func (b *Backend) Close(ctx context.Context) error {
 	}()
 	select {
 	case <-done:
-		return nil
+		return b.schema.Close(ctx) // with nothing in flight
 	case <-ctx.Done():
+		_ = b.schema.Close(ctx)
 		b.sockets.interrupt()
 		return fmt.Errorf("direct: close: calls were still running: %w", ctx.Err())
 	}

@@ -26,20 +26,39 @@ const (
 type answer struct {
 	body             []byte
 	rows             int64
-	counted, planned int64 // compile.NotCounted for none
+	counted, planned int64  // compile.NotCounted for none
+	inserted         int64  // of an insert that merges
+	status, headers  string // of response.status and response.headers, "" when not set
+}
+
+// transaction is what a call's batch consists of.
+type transaction struct {
+	isolation string // the statement that sets the level, "" for the server's default
+	settings  compile.Statement
+	program   *compile.Program
+	columns   int // of the program's Main
+	rollback  bool
 }
 
 // run sends the batch and reads its results. Only a batch that has committed has
 // succeeded: what it returned before that does not count.
-func run(ctx context.Context, conn *pgconn.PgConn, settings compile.Statement, p *compile.Program, t *timeline) (answer, stage, error) {
+func run(ctx context.Context, conn *pgconn.PgConn, tx *transaction, t *timeline) (answer, stage, error) {
 	var batch pgconn.Batch
-	queue(&batch, &settings)
-	queue(&batch, &p.Main)
-	if p.Plan != nil {
-		queue(&batch, p.Plan)
+	if tx.isolation != "" {
+		batch.ExecParams(tx.isolation, nil, nil, nil, nil)
+	}
+	queue(&batch, &tx.settings)
+	queue(&batch, &tx.program.Main)
+	if tx.program.Plan != nil {
+		queue(&batch, tx.program.Plan)
+	}
+	if tx.rollback {
+		// What a commit would have found is still found.
+		batch.ExecParams("set constraints all immediate", nil, nil, nil, nil)
+		batch.ExecParams("rollback", nil, nil, nil, nil)
 	}
 	results := conn.ExecBatch(ctx, &batch)
-	ans, at, err := read(results, p.Plan != nil, t)
+	ans, at, err := read(results, tx, t)
 	if closeErr := results.Close(); closeErr != nil {
 		return answer{}, at, closeErr
 	}
@@ -63,8 +82,11 @@ func queue(batch *pgconn.Batch, s *compile.Statement) {
 
 var errAnswer = errors.New("the server's answer has another form than that of the statement sent")
 
-func read(results *pgconn.MultiResultReader, planned bool, t *timeline) (ans answer, at stage, err error) {
+func read(results *pgconn.MultiResultReader, tx *transaction, t *timeline) (ans answer, at stage, err error) {
 	ans.counted, ans.planned = compile.NotCounted, compile.NotCounted
+	if tx.isolation != "" && !results.NextResult() {
+		return ans, stageSettings, errAnswer // or the error that Close tells
+	}
 	var before, after float64
 	err = row(results, 3, func(v [][]byte) (err error) {
 		before, err = strconv.ParseFloat(string(v[0]), 64)
@@ -77,30 +99,44 @@ func read(results *pgconn.MultiResultReader, planned bool, t *timeline) (ans ans
 		return ans, stageMain, errAnswer
 	}
 	t.answered = time.Now()
-	err = rowOf(results.ResultReader(), 4, func(v [][]byte) (err error) {
-		ans.body = bytes.Clone(v[0])
-		if ans.rows, err = strconv.ParseInt(string(v[1]), 10, 64); err != nil {
+	err = rowOf(results.ResultReader(), tx.columns, func(v [][]byte) (err error) {
+		if after, err = strconv.ParseFloat(string(v[len(v)-1]), 64); err != nil {
 			return err
 		}
-		if v[2] != nil {
-			if ans.counted, err = strconv.ParseInt(string(v[2]), 10, 64); err != nil {
-				return err
-			}
-		}
-		after, err = strconv.ParseFloat(string(v[3]), 64)
-		return err
+		return ans.take(v[:len(v)-1])
 	})
 	if err != nil {
 		return ans, stageMain, err
 	}
 	t.database = time.Duration((after - before) * float64(time.Second))
-	if planned {
+	if tx.program.Plan != nil {
 		err = row(results, 1, func(v [][]byte) (err error) {
 			ans.planned, err = planRows(v[0])
 			return err
 		})
 	}
 	return ans, stageEnd, err
+}
+
+// take reads the columns of the program's Main.
+func (a *answer) take(v [][]byte) (err error) {
+	a.body = bytes.Clone(v[compile.ColumnBody])
+	if a.rows, err = strconv.ParseInt(string(v[compile.ColumnRows]), 10, 64); err != nil {
+		return err
+	}
+	if total := v[compile.ColumnTotal]; total != nil {
+		if a.counted, err = strconv.ParseInt(string(total), 10, 64); err != nil {
+			return err
+		}
+	}
+	if len(v) <= compile.ColumnInserted {
+		return nil
+	}
+	a.status, a.headers = string(v[compile.ColumnStatus]), string(v[compile.ColumnHeaders])
+	if n := v[compile.ColumnInserted]; n != nil {
+		a.inserted, err = strconv.ParseInt(string(n), 10, 64)
+	}
+	return err
 }
 
 // row hands the only row of the next result to f.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
 	"github.com/twinpath/twinpath/dbaccess/internal/pgdsn"
 )
 
@@ -52,6 +53,16 @@ type Config struct {
 	// db-anon-role: what it lacks a privilege for is answered with status 401
 	// instead of 403. Defaults to DefaultAnonRole.
 	AnonRole string
+	// MaxRows bounds the rows of every read, of every embed in it and of every call,
+	// without a word, PostgREST's db-max-rows: set it where PostgREST has one.
+	// Defaults to 0, no bound.
+	MaxRows int64
+	// SchemaCache is what [Backend.SchemaCache] returned, for the same Schema, Schemas and
+	// SearchPath: tables, relationships and functions as they were then. A process
+	// that must start fast then has nothing to load before its first embed, write or
+	// call. It serves until a query finds it wrong. Defaults to none: the first
+	// query that needs it loads it, in a round trip of its own.
+	SchemaCache []byte
 
 	// MaxConns is the size of the pool that DSN makes. All instances' together
 	// must stay below the pooler's limit of clients. Defaults to the DSN's
@@ -74,6 +85,7 @@ type settled struct {
 	Config
 	dsn         *pgdsn.Settings   // nil with an app's own pool
 	searchPaths map[string]string // by exposed schema, as search_path takes it
+	known       *catalog.Catalog  // of SchemaCache, nil without one
 }
 
 func (c Config) settle() (settled, error) {
@@ -102,6 +114,16 @@ func (c Config) settle() (settled, error) {
 	}
 	if c.ConnectTimeout < 0 {
 		errs = append(errs, errors.New("Config.ConnectTimeout must be positive, or 0 for the default"))
+	}
+	if c.MaxRows < 0 {
+		errs = append(errs, errors.New("Config.MaxRows must be positive, or 0 for no bound"))
+	}
+	if c.SchemaCache != nil {
+		known, err := catalog.Parse(c.SchemaCache)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("Config.SchemaCache: %w", err))
+		}
+		s.known = known
 	}
 	s.defaults()
 	if !slices.Contains(s.Schemas, s.Schema) {

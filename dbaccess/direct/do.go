@@ -2,25 +2,44 @@ package direct
 
 import (
 	"context"
-	"slices"
+	"errors"
 	"strings"
 	"time"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
 	"github.com/twinpath/twinpath/dbaccess/internal/compile"
+	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
-// Do runs one call in one round trip. The error is an *[dbaccess.Error], beside a
-// result that has the phases.
+// try is one attempt at a call.
+type try struct {
+	timeline
+	conn  acquisition
+	known *catalog.Catalog // what it was compiled with, nil when it took none
+	// again says that the schema seems to have changed since it was compiled, and
+	// that the call changed nothing.
+	again bool
+}
+
+// Do runs one call in one round trip. Embeds, writes and function calls take
+// another one before it when the schema is not known yet. The error is an
+// *[dbaccess.Error], beside a result that has the phases.
+//
+// A read that the server refuses because the schema has changed is tried once
+// more with the schema as it is now. No other call is, and no write ever.
 func (b *Backend) Do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, error) {
-	t := timeline{start: time.Now()}
-	a := acquisition{}
 	res := &dbaccess.Result{Rows: -1, Total: compile.NotCounted}
-	err := b.do(ctx, c, res, &t, &a)
-	if t.end.IsZero() {
-		t.end = time.Now()
+	t := try{timeline: timeline{start: time.Now()}}
+	err := b.do(ctx, c, res, &t)
+	res.Phases = t.phases()
+	if t.again {
+		second := try{timeline: timeline{start: t.end}, known: t.known}
+		if e := b.do(ctx, c, res, &second); e != errUnchanged {
+			err = e
+		}
+		res.Phases = append(res.Phases, second.phases()...)
 	}
-	res.Phases = t.phases(&a)
 	if err != nil {
 		name := c.Query.Name
 		if name == "" {
@@ -31,13 +50,20 @@ func (b *Backend) Do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, e
 	return res, nil
 }
 
-func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result, t *timeline, a *acquisition) error {
+// errUnchanged ends a second try whose statement would be that of the first.
+var errUnchanged = errors.New("the schema has not changed")
+
+func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result, t *try) error {
 	if err := ctx.Err(); err != nil {
 		return contextFailure(err, "")
 	}
-	program, settings, err := b.prepare(c)
+	before := t.known
+	program, set, err := b.prepare(ctx, c, t)
 	if err != nil {
 		return err
+	}
+	if before != nil && t.known == before {
+		return errUnchanged
 	}
 	pool, err := b.begin()
 	if err != nil {
@@ -46,62 +72,115 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result
 	defer b.calls.Done()
 
 	t.prepared = time.Now()
-	a.start = t.prepared
-	conn, err := b.acquire(ctx, pool, a)
+	t.conn.start = t.prepared
+	conn, err := b.acquire(ctx, pool, &t.conn)
 	if err != nil {
-		return b.acquireFailure(ctx, pool, a, err)
+		return b.acquireFailure(ctx, pool, &t.conn, err)
 	}
 	defer conn.Release()
-	res.Conn = a.class()
+	res.Conn = t.conn.class()
 	t.acquired = time.Now()
 
-	deadline, ok := ctx.Deadline()
-	limit, sql := timeout(b.statementTimeout(), deadline, ok, t.acquired)
-	if limit > 0 {
-		settings = append(settings, milliseconds(limit))
+	dsnLimit := b.statementTimeout()
+	if set.timed {
+		dsnLimit = 0
 	}
-	ans, stage, err := run(ctx, conn.Conn().PgConn(), compile.Statement{SQL: sql, Args: settings}, &program, t)
+	deadline, ok := ctx.Deadline()
+	took, from := timeout(dsnLimit, deadline, ok, t.acquired)
+	tx := transaction{
+		isolation: set.isolation, settings: set.statement(took, from), program: &program, rollback: rollsBack(c.Query),
+		columns: columns(c.Query),
+	}
+	ans, stage, err := run(ctx, conn.Conn().PgConn(), &tx, &t.timeline)
 	t.end = time.Now()
 	if err != nil {
-		return b.runFailure(ctx, failedCall{call: c, stage: stage, schema: b.schema(c), ownTimeout: ok && limit > 0}, err)
+		f := failedCall{call: c, stage: stage, schema: b.schemaOf(c), ownTimeout: ok && from != limitNone, readOnly: program.ReadOnly}
+		err = b.runFailure(ctx, f, err)
+		if e, ok := err.(*dbaccess.Error); ok && t.known != nil && stale(f, e.SQLState) {
+			b.schema.Invalidate()
+			t.again = program.ReadOnly
+		}
+		return err
 	}
-	res.Body, res.Rows = ans.body, ans.rows
-	res.Total = compile.Total(c.Query, ans.counted, ans.planned, 0)
-	reply := compile.Answer(c.Query, res.Rows, res.Total)
-	res.Status = reply.Status
-	if reply.Failure != nil {
+	return b.finish(c.Query, &ans, &program, res)
+}
+
+// finish makes the result of what the database answered.
+func (b *Backend) finish(q *query.Spec, ans *answer, program *compile.Program, res *dbaccess.Result) error {
+	res.Total = compile.Total(q, ans.counted, ans.planned, b.cfg.MaxRows)
+	reply := compile.Respond(q, compile.Outcome{Rows: ans.rows, Total: res.Total, Inserted: ans.inserted, Void: program.Void})
+	res.Body, res.Rows, res.Status = ans.body, ans.rows, reply.Status
+	if reply.Empty || q.Head {
+		res.Body, res.Rows = nil, 0
+	}
+	code, _, bad := compile.Override(ans.status, ans.headers)
+	switch {
+	case bad != nil:
+		res.Body, res.Rows, res.Status = nil, 0, bad.Status
+		return replyFailure(*bad)
+	case reply.Failure != nil:
 		res.Body = nil
-		return replyFailure(reply, res.Rows)
+		return replyFailure(reply)
+	case code >= 300:
+		res.Body, res.Status = nil, code
+		return statusFailure(code)
+	case code != 0:
+		res.Status = code
 	}
 	return nil
 }
 
 // prepare checks the call and compiles it: nothing is sent for one that fails
 // here.
-func (b *Backend) prepare(c *dbaccess.Call) (compile.Program, []string, error) {
+func (b *Backend) prepare(ctx context.Context, c *dbaccess.Call, t *try) (compile.Program, settings, error) {
 	if err := c.Identity.Validate(); err != nil {
-		return compile.Program{}, nil, identityFailure(c, err)
+		return compile.Program{}, settings{}, identityFailure(c, err)
 	}
 	if strings.EqualFold(strings.TrimSpace(c.Identity.Role), "none") {
-		return compile.Program{}, nil, loginRoleFailure(nil)
+		return compile.Program{}, settings{}, loginRoleFailure(nil)
 	}
-	schema := b.schema(c)
+	schema := b.schemaOf(c)
 	path, ok := b.cfg.searchPaths[schema]
 	if !ok {
-		return compile.Program{}, nil, schemaFailure(schema, b.cfg.Schemas)
+		return compile.Program{}, settings{}, schemaFailure(schema, b.cfg.Schemas)
 	}
-	settings, err := b.settingsArgs(c, path)
+	set, err := b.settingsOf(c, path)
 	if err != nil {
-		return compile.Program{}, nil, identityFailure(c, err)
+		return compile.Program{}, settings{}, identityFailure(c, err)
 	}
-	program, err := compile.SQL(c.Query, compile.SQLOptions{Schema: schema, Clock: true})
+	if err := checkTimeZone(c.Query.TimeZone); err != nil {
+		return compile.Program{}, settings{}, compileFailure(err)
+	}
+	program, err := b.compile(ctx, c, t)
 	if err != nil {
-		return compile.Program{}, nil, compileFailure(err)
+		return compile.Program{}, settings{}, err
 	}
-	return program, slices.Clip(settings), nil
+	set.program(c.Query, &program)
+	return program, set, nil
 }
 
-func (b *Backend) schema(c *dbaccess.Call) string {
+// checkTimeZone refuses what a parameter of the protocol can't hold.
+func checkTimeZone(name string) error {
+	if strings.IndexByte(name, 0) >= 0 {
+		return &query.UnsupportedError{Node: "time zone", Reason: "the name holds a zero byte"}
+	}
+	return nil
+}
+
+// rollsBack says whether the query wants what it does undone.
+func rollsBack(s *query.Spec) bool {
+	return s.Write != nil && s.Write.Rollback || s.Call != nil && s.Call.Rollback
+}
+
+// columns is how many a query's program yields, the clock included.
+func columns(s *query.Spec) int {
+	if s.Op == query.OpSelect {
+		return compile.ColumnTotal + 2
+	}
+	return compile.ColumnInserted + 2
+}
+
+func (b *Backend) schemaOf(c *dbaccess.Call) string {
 	if c.Query.Schema != "" {
 		return c.Query.Schema
 	}

@@ -2,6 +2,7 @@ package direct
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,8 +11,10 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
 	"github.com/twinpath/twinpath/dbaccess/internal/compile"
 	"github.com/twinpath/twinpath/dbaccess/internal/sqlstate"
+	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
 // PostgREST's codes for what is not the statement's fault.
@@ -19,6 +22,7 @@ import (
 const (
 	codeConnect   = "PGRST000"
 	codeClient    = "PGRST001"
+	codeNoSchema  = "PGRST002"
 	codeSaturated = "PGRST003"
 	codeSchema    = "PGRST106"
 	codeNotOne    = "PGRST116"
@@ -64,8 +68,36 @@ func loginRoleFailure(cause error) error {
 	}.With(dbaccess.ServerText{}, cause)
 }
 
+// compileFailure is a query that nothing can be sent of.
 func compileFailure(err error) error {
+	switch e := err.(type) {
+	case nil:
+		return nil
+	case *catalog.Error:
+		text := dbaccess.ServerText{Message: e.Message, Detail: detail(e.Details), Hint: e.Hint}
+		return dbaccess.Error{Code: e.Code, HTTPStatus: e.Status, Kind: dbaccess.KindOf(e.Code, e.Status), Advice: schemaAdvice(e.Code)}.With(text, nil)
+	case *compile.RefusedError:
+		return replyFailure(compile.Reply{Status: e.Status, Failure: &e.Failure})
+	case *query.UnsupportedError:
+		return dbaccess.Error{Advice: err.Error()}.With(dbaccess.ServerText{}, err)
+	}
 	return dbaccess.Error{Kind: dbaccess.ErrInvalid, Advice: err.Error()}.With(dbaccess.ServerText{}, err)
+}
+
+// detail is text as it is, and anything else as JSON, which is what it is in
+// PostgREST's answer.
+func detail(details any) string {
+	switch d := details.(type) {
+	case nil:
+		return ""
+	case string:
+		return d
+	}
+	b, err := json.Marshal(details)
+	if err != nil {
+		return ""
+	}
+	return string(b)
 }
 
 func schemaFailure(schema string, exposed []string) error {
@@ -80,15 +112,26 @@ func schemaFailure(schema string, exposed []string) error {
 
 // replyFailure is an answer that PostgREST gives as an error: not one row, or a
 // window past the end.
-func replyFailure(r compile.Reply, rows int64) error {
+func replyFailure(r compile.Reply) error {
 	e := dbaccess.Error{Code: r.Failure.Code, HTTPStatus: r.Status, Kind: dbaccess.KindOf(r.Failure.Code, r.Status)}
 	if e.Code == codeNotOne {
 		e.Kind = dbaccess.ErrMultipleRows
-		if rows == 0 {
+		if r.Failure.Details == noneFound {
 			e.Kind = dbaccess.ErrNoRows
 		}
 	}
-	return e.With(dbaccess.ServerText{Message: r.Failure.Message, Detail: r.Failure.Details}, nil)
+	return e.With(dbaccess.ServerText{Message: r.Failure.Message, Detail: r.Failure.Details, Hint: r.Failure.Hint}, nil)
+}
+
+// noneFound is the detail of [codeNotOne] for no row at all.
+const noneFound = "The result contains 0 rows"
+
+// statusFailure is an answer whose status, set by the database itself
+// (response.status), is an error's.
+func statusFailure(status int) error {
+	return dbaccess.Error{
+		HTTPStatus: status, Kind: dbaccess.KindOf("", status), Advice: "a function or trigger chose the status, by setting response.status",
+	}.With(dbaccess.ServerText{}, nil)
 }
 
 // acquireFailure says why there was no connection.
@@ -144,10 +187,35 @@ type failedCall struct {
 	stage      stage
 	schema     string
 	ownTimeout bool // a statement_timeout was derived from the caller's deadline
+	readOnly   bool // it can't have changed anything
 }
 
-// runFailure says why the batch failed.
+// runFailure says why the batch failed, and whether it may have been carried out
+// all the same.
 func (b *Backend) runFailure(ctx context.Context, f failedCall, err error) error {
+	failure := b.batchFailure(ctx, f, err)
+	if e, ok := failure.(*dbaccess.Error); ok && !f.readOnly && mayHaveCommitted(err) {
+		e.Advice = "the connection ended before the commit was confirmed, so that the write may have been done or not: look before you repeat it"
+	}
+	return failure
+}
+
+// mayHaveCommitted says whether the server may have carried out a batch that ended
+// in an error. Its own errors undo the batch, unless they end the session too;
+// then a pooler's refusals alone are certain to have come before it.
+func mayHaveCommitted(err error) bool {
+	pg, isPG := errors.AsType[*pgconn.PgError](err)
+	if !isPG {
+		return !pgconn.SafeToRetry(err)
+	}
+	if !isFatal(pg) {
+		return false
+	}
+	_, refused := poolerFailure(pg)
+	return !refused || strings.Contains(strings.ToLower(pg.Message), "shut")
+}
+
+func (b *Backend) batchFailure(ctx context.Context, f failedCall, err error) error {
 	pg, isPG := errors.AsType[*pgconn.PgError](err)
 	if errors.Is(ctx.Err(), context.Canceled) && (!isPG || pg.Code == "57014") {
 		return contextFailure(context.Canceled, "")
@@ -181,6 +249,11 @@ func (b *Backend) serverFailure(f failedCall, pg *pgconn.PgError) error {
 	if f.stage == stageSettings && pg.Code == "22P02" && strings.Contains(pg.Message, guardText) {
 		return loginRoleFailure(pg)
 	}
+	if f.stage == stageMain && f.call != nil && f.call.Query.Op != query.OpSelect {
+		if r, ok := compile.GuardFailure(pg.Code, pg.Message); ok {
+			return replyFailure(r)
+		}
+	}
 	anon := f.call != nil && f.call.Identity.Role == b.cfg.AnonRole
 	e := dbaccess.Error{Code: pg.Code, SQLState: pg.Code, HTTPStatus: sqlstate.HTTPStatus(pg.Code, pg.Message, anon)}
 	text := serverText(pg)
@@ -189,7 +262,7 @@ func (b *Backend) serverFailure(f failedCall, pg *pgconn.PgError) error {
 		r, _ := sqlstate.ParseRaise(pg.Message, pg.Detail)
 		e.Code, e.HTTPStatus = r.Code, r.Status
 		text = dbaccess.ServerText{Message: r.Message, Detail: r.Details, Hint: r.Hint}
-	case pg.Code == "42P01" && f.stage == stageMain && fromStatement(pg):
+	case pg.Code == "42P01" && f.stage == stageMain && f.call.Query.Op != query.OpCall && fromStatement(pg):
 		e.Code, e.HTTPStatus = codeTable, 404
 		text = dbaccess.ServerText{Message: "Could not find the table '" + f.schema + "." + f.call.Query.From + "' in the schema cache"}
 	}

@@ -8,12 +8,15 @@ import (
 
 // timeline is when a call passed its steps, zero for those it didn't reach.
 type timeline struct {
-	start, prepared, acquired, answered, end time.Time
-	database                                 time.Duration // by the server's clock
+	start, catalog, prepared, acquired, answered, end time.Time
+	database                                          time.Duration // by the server's clock
 }
 
-// phases tells the timeline, without gaps from start to end.
-func (t *timeline) phases(a *acquisition) []dbaccess.Phase {
+// phases closes the timeline and tells it, without gaps from start to end.
+func (t *try) phases() []dbaccess.Phase {
+	if t.end.IsZero() {
+		t.end = time.Now()
+	}
 	p := make([]dbaccess.Phase, 0, 6) // one more than here: the decoder's
 	at := t.start
 	add := func(name string, until time.Time, placed bool) {
@@ -26,12 +29,17 @@ func (t *timeline) phases(a *acquisition) []dbaccess.Phase {
 		}
 		return step
 	}
-	add(dbaccess.PhasePrepare, until(t.prepared), false)
+	if t.catalog.IsZero() {
+		add(dbaccess.PhasePrepare, until(t.prepared), false)
+	} else {
+		add(dbaccess.PhasePrepare, t.catalog, false)
+		add(phaseCatalog, until(t.prepared), false)
+	}
 	if t.prepared.IsZero() {
 		return p
 	}
 	add(dbaccess.PhaseAcquire, until(t.acquired), false)
-	if c := a.connecting.Load(); c != nil {
+	if c := t.conn.connecting.Load(); c != nil {
 		acquire := &p[len(p)-1]
 		acquire.Children = connectPhases(acquire.Start, at, c.times())
 	}

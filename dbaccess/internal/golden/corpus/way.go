@@ -70,9 +70,6 @@ func (w *backendWay) Run(ctx context.Context, c *Case) (*Answer, error) {
 		}
 		return &Answer{Status: e.Status, Error: &Error{Code: e.Code, Message: e.Message, Details: e.Details, Hint: e.Hint}}, nil
 	}
-	if p.Prefer.Timezone != "" {
-		return nil, &query.UnsupportedError{Node: "Prefer: timezone", Reason: "a call has no time zone of its own: times are normalised when they are decoded"}
-	}
 	res, err := w.backend.Do(ctx, &dbaccess.Call{Query: &p.Spec, Identity: id})
 	if err != nil {
 		return backendError(res, err)

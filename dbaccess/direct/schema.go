@@ -1,0 +1,147 @@
+package direct
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
+	"github.com/twinpath/twinpath/dbaccess/internal/compile"
+)
+
+// phaseCatalog is the time that a call waited for the schema to be read.
+const phaseCatalog = "catalog"
+
+// catalogFloor is the wait for the schema below which it has been there, so that
+// the time is the compiler's rather than a phase of its own.
+const catalogFloor = 100 * time.Microsecond
+
+// newSchema makes the source of what the backend knows of the schema. It loads
+// nothing.
+func (b *Backend) newSchema() (*catalog.Source, error) {
+	schemas := []string{b.cfg.Schema} // the default one comes first
+	for _, s := range b.cfg.Schemas {
+		if s != b.cfg.Schema {
+			schemas = append(schemas, s)
+		}
+	}
+	return catalog.NewSource(catalog.Config{
+		Query: b.loadSchema, Schemas: schemas, ExtraSchemas: slices.Clone(b.cfg.SearchPath), Static: b.cfg.known,
+	})
+}
+
+// SchemaCache returns what the backend knows of the schema, for
+// [Config.SchemaCache] of other processes, and loads it where nothing has yet. It
+// holds names and types, and no rows.
+func (b *Backend) SchemaCache(ctx context.Context) ([]byte, error) {
+	known, err := b.schema.Get(ctx)
+	if err != nil {
+		return nil, named(schemaLoadFailure(ctx, err), "schema cache", "")
+	}
+	return known.JSON()
+}
+
+// ReloadSchema makes the next query that needs to know the schema load it anew,
+// which a query that finds it wrong does by itself. Call it after a migration, as
+// PostgREST is told by NOTIFY pgrst. Loads are at least five seconds apart.
+func (b *Backend) ReloadSchema() { b.schema.Invalidate() }
+
+// loadSchema reads the schema as the login role: the statement is this library's
+// own and touches pg_catalog alone.
+func (b *Backend) loadSchema(ctx context.Context, sql string, args []string) ([]byte, error) {
+	pool, err := b.begin()
+	if err != nil {
+		return nil, err
+	}
+	defer b.calls.Done()
+	a := acquisition{start: time.Now()}
+	conn, err := b.acquire(ctx, pool, &a)
+	if err != nil {
+		return nil, b.acquireFailure(ctx, pool, &a, err)
+	}
+	defer conn.Release()
+	values := make([][]byte, len(args))
+	for i := range args {
+		values[i] = []byte(args[i])
+	}
+	res := conn.Conn().PgConn().ExecParams(ctx, sql, values, nil, nil, nil).Read()
+	switch {
+	case res.Err != nil:
+		return nil, b.runFailure(ctx, failedCall{stage: stageSettings, readOnly: true}, res.Err)
+	case len(res.Rows) != 1 || len(res.Rows[0]) != 1:
+		return nil, errAnswer
+	}
+	return res.Rows[0][0], nil
+}
+
+// compile makes the program of a call, with what is known of the schema where it
+// takes that. Where the query names what the schema lacks, the schema is
+// looked at once more: nothing has been sent yet, so this is no second try.
+func (b *Backend) compile(ctx context.Context, c *dbaccess.Call, t *try) (compile.Program, error) {
+	opts := compile.SQLOptions{Schema: b.schemaOf(c), Clock: true, MaxRows: b.cfg.MaxRows, Guard: true}
+	if !compile.NeedsCatalog(c.Query) {
+		program, err := compile.SQL(c.Query, opts)
+		return program, compileFailure(err)
+	}
+	if err := b.knowSchema(ctx, t); err != nil {
+		return compile.Program{}, err
+	}
+	opts.Catalog = t.known
+	program, err := compile.SQL(c.Query, opts)
+	if _, missing := err.(*catalog.Error); !missing {
+		return program, compileFailure(err)
+	}
+	b.schema.Invalidate()
+	if b.knowSchema(ctx, t) == nil && t.known != opts.Catalog {
+		opts.Catalog = t.known
+		program, err = compile.SQL(c.Query, opts)
+	}
+	return program, compileFailure(err)
+}
+
+// knowSchema gets what is known of the schema, and notes the time that it took.
+func (b *Backend) knowSchema(ctx context.Context, t *try) error {
+	start := time.Now()
+	known, err := b.schema.Get(ctx)
+	if t.catalog.IsZero() && time.Since(start) > catalogFloor {
+		t.catalog = start
+	}
+	if err != nil {
+		return schemaLoadFailure(ctx, err)
+	}
+	t.known = known
+	return nil
+}
+
+// schemaLoadFailure says why nothing is known of the schema.
+func schemaLoadFailure(ctx context.Context, err error) error {
+	if errors.Is(err, catalog.ErrClosed) {
+		return errClosed()
+	}
+	if ctx.Err() != nil {
+		return contextFailure(ctx.Err(), "while the schema was being read")
+	}
+	// Every call that waited gets the same error, and gives its own name to it.
+	if e, ok := errors.AsType[*dbaccess.Error](err); ok {
+		own := *e
+		return &own
+	}
+	return dbaccess.Error{
+		Code: codeNoSchema, HTTPStatus: 503, Kind: dbaccess.ErrUnavailable, Advice: "the schema could not be read from pg_catalog",
+	}.With(dbaccess.ServerText{Message: "Could not query the database for the schema cache. Retrying."}, err)
+}
+
+// stale says whether a server's error makes it likely that the schema is not what
+// it was when the statement was compiled.
+func stale(f failedCall, code string) bool {
+	if f.stage != stageMain {
+		return false
+	}
+	switch code {
+	case "42P01", "42703", "42883", "42704": // table, column, function, type
+		return true
+	}
+	return false
+}
