@@ -82,7 +82,7 @@ func (ps *params) run(kind, text string, read func(*scanner) error) *Error {
 func (ps *params) selects(text string) *Error {
 	return ps.run("select parameter", text, func(s *scanner) (err error) {
 		ps.spec.Select, err = s.items(1)
-		if err == nil && ps.spec.Select == nil {
+		if err == nil && ps.spec.Select == nil && ps.spec.Op.Writes() { // it would return the key
 			s.postpone(unsupported("an empty select list"))
 		}
 		if len(ps.spec.Select) == 1 {

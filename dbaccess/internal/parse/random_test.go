@@ -65,12 +65,14 @@ var (
 		query.OpEq, query.OpGt, query.OpGte, query.OpLt, query.OpLte,
 		query.OpLike, query.OpILike, query.OpMatch, query.OpIMatch,
 	}
-	casts = []string{"text", "Int8", "double precision", "timestamp with time zone", "int array", "my_type$1", "형"}
+	searchOps = []query.Operator{query.OpTS, query.OpPlainTS, query.OpPhraseTS, query.OpWebTS}
+	configs   = []string{"", "english", "my cfg", "설정$1"}
+	casts     = []string{"text", "Int8", "double precision", "timestamp with time zone", "int array", "my_type$1", "형"}
 )
 
 func (r random) expr(depth int) query.Expr {
 	var e query.Expr
-	switch n := r.IntN(6); {
+	switch n := r.IntN(7); {
 	case n == 0 && depth < 5:
 		l := query.Logic{Connective: query.Connective(r.IntN(2))}
 		for range 1 + r.IntN(3) {
@@ -85,6 +87,8 @@ func (r random) expr(depth int) query.Expr {
 		e = l
 	case n == 2:
 		e = query.Is{Column: r.path(), State: query.State(r.IntN(5))}
+	case n == 4:
+		e = query.Compare{Column: r.path(), Op: searchOps[r.IntN(len(searchOps))], Config: configs[r.IntN(len(configs))], Value: r.text()}
 	case n == 3:
 		e = query.Compare{Column: r.path(), Op: plainOps[r.IntN(len(plainOps))], Value: r.text()}
 	default:
@@ -107,24 +111,12 @@ func (r random) spec() query.Spec {
 	if r.IntN(4) == 0 {
 		s.Schema = r.name()
 	}
-	for range r.IntN(4) {
-		f := query.Field{Path: r.path()}
-		if r.IntN(2) == 0 {
-			f.Alias = r.name()
-		}
-		if r.IntN(3) == 0 {
-			f.Cast = casts[r.IntN(len(casts))]
-		}
-		s.Select = append(s.Select, f)
-	}
-	if len(s.Select) > 0 && r.IntN(3) == 0 {
-		s.Select = append(s.Select, query.Star{})
-	}
+	s.Select = r.items(0)
 	for range r.IntN(4) {
 		s.Where = append(s.Where, r.expr(0))
 	}
 	for range r.IntN(3) {
-		s.OrderBy = append(s.OrderBy, query.Order{Path: r.path(), Desc: r.IntN(2) == 0, Nulls: query.Nulls(r.IntN(3))})
+		s.OrderBy = append(s.OrderBy, r.order(s.Select))
 	}
 	if s.HasLimit {
 		s.Limit = r.Int64N(5)
