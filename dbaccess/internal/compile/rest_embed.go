@@ -120,15 +120,14 @@ func (w *restWriter) embed(e *query.Embed, depth int) error {
 // embedParams writes the parameters of the query's embeds, each named with the path
 // to its embed.
 func (w *restWriter) embedParams(s *query.Spec) error {
-	return eachOf(s.Select, nil, func(e *query.Embed, path []string) error {
-		if err := checkPathNames(e, path); err != nil {
-			return err
-		}
+	return eachEmbedOf(s.Select, nil, func(e *query.Embed, path embedPath) error {
 		if err := w.embedFilters(e, path); err != nil {
 			return err
 		}
 		if len(e.OrderBy) > 0 {
-			w.embedParam(path, "order")
+			if err := w.embedParam(path, "order"); err != nil {
+				return err
+			}
 			if err := w.orders(e.OrderBy); err != nil {
 				return err
 			}
@@ -137,11 +136,15 @@ func (w *restWriter) embedParams(s *query.Spec) error {
 			return nil // PostgREST has ignored the windows of a write since version 13
 		}
 		if e.HasLimit {
-			w.embedParam(path, "limit")
+			if err := w.embedParam(path, "limit"); err != nil {
+				return err
+			}
 			w.buf = strconv.AppendInt(w.buf, e.Limit, 10)
 		}
 		if e.Offset > 0 {
-			w.embedParam(path, "offset")
+			if err := w.embedParam(path, "offset"); err != nil {
+				return err
+			}
 			w.buf = strconv.AppendInt(w.buf, e.Offset, 10)
 		}
 		return nil
@@ -149,57 +152,66 @@ func (w *restWriter) embedParams(s *query.Spec) error {
 }
 
 // embedFilters writes an embed's conditions.
-func (w *restWriter) embedFilters(e *query.Embed, path []string) error {
+func (w *restWriter) embedFilters(e *query.Embed, path embedPath) error {
 	exprs := slices.DeleteFunc(slices.Clone(e.Where), func(x query.Expr) bool { _, every := x.(query.Every); return every })
 	if len(exprs) == 0 {
 		return nil
 	}
-	w.embedParam(path, "and")
+	if err := w.embedParam(path, "and"); err != nil {
+		return err
+	}
 	w.selected = e.Select
 	return w.list(exprs, 0)
 }
 
+// embedPath leads to an embed.
+type embedPath []embedStep
+
+type embedStep struct {
+	name      string
+	ambiguous bool // PostgREST could take the name for another embed's
+}
+
 // embedParam starts a parameter of an embed.
-func (w *restWriter) embedParam(path []string, kind string) {
+func (w *restWriter) embedParam(path embedPath, kind string) error {
 	if len(w.buf) > 0 {
 		w.str("&")
 	}
-	for _, name := range path {
-		w.buf = quoteName(w.buf, name)
+	for _, step := range path {
+		switch {
+		case step.ambiguous:
+			return &query.UnsupportedError{Node: "embed", Reason: "its name is that of another embed or of another's table: give it an alias of its own"}
+		case step.name == "not" && kind == "and":
+			return &query.UnsupportedError{Node: "embed", Reason: "PostgREST reads the name not as a negation in the conditions of an embed: give it an alias"}
+		}
+		w.buf = quoteName(w.buf, step.name)
 		w.str(".")
 	}
 	w.str(kind)
 	w.str("=")
+	return nil
 }
 
-// eachOf calls do for every embed in a select list, and for those in them, with the
-// path of names to it.
-func eachOf(items []query.Item, path []string, do func(*query.Embed, []string) error) error {
-	for _, it := range items {
+// eachEmbedOf calls do for every embed in a select list, and for those in them, with
+// the path to it.
+func eachEmbedOf(items []query.Item, path embedPath, do func(*query.Embed, embedPath) error) error {
+	for i, it := range items {
 		e, ok := it.(query.Embed)
 		if !ok {
 			continue
 		}
-		to := append(path[:len(path):len(path)], e.Name())
+		step := embedStep{name: e.Name()}
+		for j, other := range items {
+			if o, ok := other.(query.Embed); ok && i != j && (o.Relation == step.name || o.Alias == step.name) {
+				step.ambiguous = true
+			}
+		}
+		to := append(path[:len(path):len(path)], step)
 		if err := do(&e, to); err != nil {
 			return err
 		}
-		if err := eachOf(e.Select, to, do); err != nil {
+		if err := eachEmbedOf(e.Select, to, do); err != nil {
 			return err
-		}
-	}
-	return nil
-}
-
-// checkPathNames refuses conditions of an embed whose path PostgREST would read
-// otherwise: it takes the name not for a negation, quoted or not.
-func checkPathNames(e *query.Embed, path []string) error {
-	if len(e.Where) == 0 {
-		return nil
-	}
-	for _, name := range path {
-		if name == "not" {
-			return &query.UnsupportedError{Node: "embed", Reason: "PostgREST reads the name not as a negation in the conditions of an embed: give it an alias"}
 		}
 	}
 	return nil
