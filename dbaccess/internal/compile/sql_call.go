@@ -226,14 +226,15 @@ func (w *sqlWriter) wholeArgument(f *catalog.Function, a *arguments) {
 }
 
 // callBody writes the answer's body in the function's shape: one value, one row
-// or a list of either. It is worked out even where it is not wanted, because the
+// or a list of either. It is worked out even where there is none, because the
 // planner would leave out the call of a function that promises to do nothing but
 // return.
 func (w *sqlWriter) callBody() {
-	if w.spec.Head {
+	r := &w.call.Returns
+	empty := w.spec.Head || r.Kind == catalog.ReturnsVoid
+	if empty {
 		w.str("pg_catalog.left(")
 	}
-	r := &w.call.Returns
 	scalar := r.Kind != catalog.ReturnsComposite
 	w.str("coalesce(pg_catalog.json_agg(_t.")
 	if scalar && (!r.Set || !w.spec.Single) {
@@ -246,7 +247,7 @@ func (w *sqlWriter) callBody() {
 	} else {
 		w.str(")->0,'null')::text")
 	}
-	if w.spec.Head {
+	if empty {
 		w.str(", 0)")
 	}
 }
