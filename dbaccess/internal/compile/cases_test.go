@@ -1,6 +1,10 @@
 package compile_test
 
-import q "github.com/twinpath/twinpath/dbaccess/query"
+import (
+	"slices"
+
+	q "github.com/twinpath/twinpath/dbaccess/query"
+)
 
 // goldenCase is a query whose two forms are kept in testdata/<name>.txt.
 type goldenCase struct {
@@ -9,7 +13,8 @@ type goldenCase struct {
 	query  q.Query
 	change func(*q.Spec) // what no builder method says
 
-	fixture bool // it is about the golden fixture, whose catalog is known
+	fixture    bool // it is about the golden fixture, whose catalog is known
+	aggregates bool // are on
 }
 
 func with(op q.Operator, quantifier q.Quantifier, value string) q.Expr {
@@ -22,7 +27,7 @@ func goldenCases() []goldenCase {
 	t := q.From("t")
 	head := func(s *q.Spec) { s.Head = true }
 	count := func(c q.Count) func(*q.Spec) { return func(s *q.Spec) { s.Count = c } }
-	cases := append(writeCases(), callCases()...)
+	cases := slices.Concat(writeCases(), callCases(), embedCases())
 	return append(cases, []goldenCase{
 		{name: "table", reason: "a whole table", query: t},
 		{name: "schema", reason: "another schema than the default one", query: t.InSchema("private_api")},

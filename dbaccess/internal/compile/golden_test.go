@@ -77,8 +77,22 @@ func (c goldenCase) options(tb testing.TB) compile.SQLOptions {
 	o := compile.SQLOptions{Schema: "api", Clock: c.name == "table"}
 	if c.fixture {
 		o = compile.SQLOptions{Schema: "public", Catalog: fixture(tb), Guard: true}
+	} else if s := c.spec(); compile.NeedsCatalog(&s) {
+		o.Catalog = oneTable(tb)
 	}
+	o.Aggregates = c.aggregates
 	return o
+}
+
+// oneTable is a catalog of the table that most cases read.
+func oneTable(tb testing.TB) *catalog.Catalog {
+	tb.Helper()
+	c, err := catalog.Parse([]byte(`{"format": 1, "schemas": ["api"], "tables": [{"schema": "api", "name": "t", "kind": "table", "columns": [
+		{"name": "a", "type": "integer"}, {"name": "b", "type": "text"}, {"name": "j", "type": "jsonb", "class": "jsonb"}]}]}`))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return c
 }
 
 // fixture is the catalog of the golden fixture.
@@ -159,6 +173,7 @@ var constants = map[string]any{
 	"OpLike": q.OpLike, "OpILike": q.OpILike, "OpMatch": q.OpMatch, "OpIMatch": q.OpIMatch, "OpIsDistinct": q.OpIsDistinct,
 	"OpContains": q.OpContains, "OpContained": q.OpContained, "OpOverlaps": q.OpOverlaps, "OpLeft": q.OpLeft,
 	"OpRight": q.OpRight, "OpNotRight": q.OpNotRight, "OpNotLeft": q.OpNotLeft, "OpAdjacent": q.OpAdjacent,
+	"OpTS": q.OpTS, "OpPlainTS": q.OpPlainTS, "OpPhraseTS": q.OpPhraseTS, "OpWebTS": q.OpWebTS,
 	"One": q.One, "Any": q.Any, "All": q.All,
 	"Null": q.Null, "NotNull": q.NotNull, "True": q.True, "False": q.False, "Unknown": q.Unknown,
 	"ConnectAnd": q.ConnectAnd, "ConnectOr": q.ConnectOr,

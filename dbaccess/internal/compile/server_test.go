@@ -90,7 +90,7 @@ func checkSyntax(tb testing.TB, conn *pgconn.PgConn, s compile.Statement) {
 
 func TestServerAnswers(t *testing.T) {
 	t.Parallel()
-	conn := asAnon(t, pgtest.Golden(t))
+	cat, conn := fixture(t), asAnon(t, pgtest.Golden(t))
 	insiders := q.From("insiders").Columns("id")
 	three := insiders.OrderBy(q.Asc("id")).Limit(3)
 	for name, tc := range map[string]struct {
@@ -130,7 +130,7 @@ func TestServerAnswers(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&s)
 			}
-			p, err := compile.SQL(&s, compile.SQLOptions{Schema: "public", Clock: true, MaxRows: tc.maxRows})
+			p, err := compile.SQL(&s, compile.SQLOptions{Schema: "public", Clock: true, MaxRows: tc.maxRows, Catalog: cat})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -185,7 +185,7 @@ func TestServerPlan(t *testing.T) {
 	conn := asAnon(t, pgtest.Golden(t))
 	s := q.From("insiders").Columns("id").Where(q.Gt("id", 0), q.IsNotNull(q.JSON("contact", "email"))).Limit(2).Spec()
 	s.Count = q.CountPlanned
-	p, err := compile.SQL(&s, compile.SQLOptions{Schema: "public"})
+	p, err := compile.SQL(&s, compile.SQLOptions{Schema: "public", Catalog: fixture(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

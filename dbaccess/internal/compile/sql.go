@@ -162,8 +162,12 @@ func (w *sqlWriter) rootRows(from, where []byte) error {
 	return nil
 }
 
-// plan makes the statement that asks the planner for the total.
+// plan makes the statement that asks the planner for the total. With embeds it has
+// its own text, and so its own parameters.
 func (w *sqlWriter) plan(from []byte, args []string) (*Statement, error) {
+	if len(w.root.embeds) > 0 {
+		args = nil
+	}
 	w.buf, w.args = append(w.buf[:0], "explain (format json) select 1"...), args
 	if err := w.countFrom(from); err != nil {
 		return nil, err

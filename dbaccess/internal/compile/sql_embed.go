@@ -31,7 +31,9 @@ func (w *sqlWriter) joins(lv *level) error {
 			w.str(" left join lateral (")
 		}
 		if c.toMany() {
-			w.array(c)
+			if err := w.array(c); err != nil {
+				return err
+			}
 			w.str(" from (")
 		}
 		if err := w.within(c, w.embedRows); err != nil {
@@ -56,13 +58,13 @@ func (w *sqlWriter) joins(lv *level) error {
 
 // array writes the select list that makes one row of an embed's rows. The way
 // through jsonb is PostgREST's, and shows: in the order of keys, in numbers.
-func (w *sqlWriter) array(c *level) {
+func (w *sqlWriter) array(c *level) error {
 	w.str("select pg_catalog.json_agg(")
 	w.buf = quoteIdent(w.buf, c.joined)
 	w.str(".*)::jsonb as ")
 	w.buf = quoteIdent(w.buf, c.joined)
 	if !c.embed.Spread {
-		return
+		return nil
 	}
 	for _, col := range c.spreadColumns() {
 		w.str(", coalesce(pg_catalog.json_agg(")
@@ -74,12 +76,14 @@ func (w *sqlWriter) array(c *level) {
 				w.str(", ")
 			}
 			w.column(c.joined, c.sortColumn(i))
-			// checked when the rows were written
-			_ = w.direction(&c.order[i])
+			if err := w.direction(&c.order[i]); err != nil {
+				return err
+			}
 		}
 		w.str("),'[]')::jsonb as ")
 		w.buf = quoteIdent(w.buf, col.name)
 	}
+	return nil
 }
 
 // embedRows writes the query of an embed's rows for one row of its parent.

@@ -160,9 +160,6 @@ func (w *sqlWriter) sortItems(lv *level, entry func(group bool)) error {
 		if err := w.sortKey(&lv.order[i]); err != nil {
 			return err
 		}
-		if err := w.direction(&query.Order{Nulls: lv.order[i].Nulls}); err != nil {
-			return err
-		}
 		w.str(" as ")
 		w.buf = quoteIdent(w.buf, lv.sortColumn(i))
 	}

@@ -128,11 +128,11 @@ func TestSQLTooManyParameters(t *testing.T) {
 func TestSQLEmptyKey(t *testing.T) {
 	t.Parallel()
 	s := q.From("t").Select(q.Col(q.JSON("c", ""))).Spec()
-	if _, err := compile.SQL(&s, compile.SQLOptions{Schema: "public"}); err == nil {
+	if _, err := compile.SQL(&s, compile.SQLOptions{Schema: "api", Catalog: oneTable(t)}); err == nil {
 		t.Error("no error for an empty name in the result")
 	}
 	s = q.From("t").Select(q.Col(q.JSON("c", "")).As("x")).Spec()
-	if _, err := compile.SQL(&s, compile.SQLOptions{Schema: "public"}); err != nil {
+	if _, err := compile.SQL(&s, compile.SQLOptions{Schema: "api", Catalog: oneTable(t)}); err != nil {
 		t.Errorf("with an alias: %v", err)
 	}
 }
