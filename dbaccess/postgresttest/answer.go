@@ -29,11 +29,11 @@ func (a *answer) write(w http.ResponseWriter, method string) {
 	for name, values := range a.header {
 		w.Header()[name] = values
 	}
-	if method != http.MethodHead {
+	if method != http.MethodHead && a.status != http.StatusNoContent {
 		w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
 	}
 	w.WriteHeader(a.status)
-	if method != http.MethodHead {
+	if method != http.MethodHead && a.status != http.StatusNoContent {
 		_, _ = w.Write(a.body)
 	}
 }

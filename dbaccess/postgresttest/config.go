@@ -42,6 +42,10 @@ type Config struct {
 	// MaxRows cuts every answer short: PostgREST's db-max-rows. Defaults to 0, no
 	// limit; Supabase has 1000.
 	MaxRows int64
+	// AllowRollback lets requests undo what they did (Prefer: tx=rollback):
+	// PostgREST's db-tx-end commit-allow-override. Defaults to false, commit: the
+	// preference is ignored.
+	AllowRollback bool
 	// APIKey makes the handler ask for the header "apikey", as Supabase's gateway
 	// does, and refuse requests without it in the gateway's words. Defaults to
 	// none.

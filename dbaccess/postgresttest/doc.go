@@ -17,15 +17,14 @@
 // PostgREST, is its judge. Each request makes the four trips to the database
 // that PostgREST makes, one after the other: BEGIN, one SELECT of set_config,
 // the query, COMMIT. The settings of the role that it acts as (ALTER ROLE … SET)
-// apply, as do Prefer: timezone and count.
+// and of the function that it calls apply, as do all of PostgREST's preferences.
 //
 // # What it does not do
 //
 // It is a test double: nobody has hardened it for the internet, and its speed
-// says nothing about PostgREST's. Writes, functions, embedding, full-text search
-// and aggregates, other formats than JSON, OPTIONS and the OpenAPI description
-// at the root are answered with status 501 and an error that names the feature.
-// It guesses no names in hints ("Perhaps you meant the table …"), and the words
-// of parse errors (PGRST100) are its own. Roles' settings and time zones are read
-// once, at the first request.
+// says nothing about PostgREST's. Other formats than JSON, OPTIONS and the OpenAPI
+// description at the root are answered with status 501 and an error that names the
+// feature. The words of parse errors (PGRST100) are its own. The schema, roles'
+// settings and time zones are read once, at the first request, and again after
+// [Server.ReloadSchema].
 package postgresttest

@@ -11,8 +11,11 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/twinpath/twinpath/dbaccess/auth"
+	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
+	"github.com/twinpath/twinpath/dbaccess/internal/compile"
 	"github.com/twinpath/twinpath/dbaccess/internal/parse"
 	"github.com/twinpath/twinpath/dbaccess/internal/sqlstate"
+	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
 // failure is an error of PostgREST's.
@@ -64,6 +67,19 @@ func parseFailure(err error) *failure {
 		return unsupported(e.Message)
 	}
 	return &failure{status: e.Status, code: cmp.Or(e.Code, "PGRST100"), message: e.Message, details: orNull(e.Details), hint: orNull(e.Hint)}
+}
+
+// compileFailure is the answer to a query that nothing can be run for.
+func compileFailure(err error) *failure {
+	switch e := err.(type) {
+	case *catalog.Error:
+		return &failure{status: e.Status, code: e.Code, message: e.Message, details: e.Details, hint: orNull(e.Hint)}
+	case *compile.RefusedError:
+		return &failure{status: e.Status, code: e.Failure.Code, message: e.Failure.Message, details: orNull(e.Failure.Details), hint: orNull(e.Failure.Hint)}
+	case *query.UnsupportedError:
+		return unsupported(e.Node + ": " + e.Reason)
+	}
+	return unsupported("the request is not supported here")
 }
 
 // tokenFailure is the answer to a token that was refused.

@@ -3,7 +3,6 @@ package postgresttest
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -37,12 +36,16 @@ func NewHandler(cfg Config) (*Handler, error) {
 		return nil, err
 	}
 	cfg.Schemas, cfg.ExtraSearchPath = slices.Clone(cfg.Schemas), slices.Clone(cfg.ExtraSearchPath)
-	return &Handler{cfg: cfg, verifier: verifier, database: newPool(conn, cfg.MaxConns)}, nil
+	return &Handler{cfg: cfg, verifier: verifier, database: newPool(conn, cfg)}, nil
 }
 
 // Close closes the handler's connections to Postgres. Requests under way keep
 // theirs until they end.
 func (h *Handler) Close() { h.database.close() }
+
+// ReloadSchema makes the handler look at the schema again, as PostgREST does when
+// it is told by NOTIFY pgrst: until then it knows that of its first request.
+func (h *Handler) ReloadSchema() { h.database.forget() }
 
 // Format names the handler and leaves out its secrets for every verb.
 func (h *Handler) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, "postgresttest.Handler") }
@@ -81,7 +84,7 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) *answer {
 		return h.databaseFailure(err, anon, parsed).answer()
 	}
 	t.end(&t.transaction)
-	a := h.respond(parsed, res)
+	a := h.respond(parsed, &tx.program, res)
 	t.end(&t.response)
 	if h.cfg.ServerTiming && a.status < 300 {
 		a.header.Set("Server-Timing", t.header())
@@ -119,7 +122,15 @@ func (h *Handler) parse(w http.ResponseWriter, r *http.Request) (*parse.Parsed, 
 		return nil, parseFailure(err)
 	}
 	p.Spec.Schema = cmp.Or(p.Spec.Schema, h.cfg.Schemas[0])
-	p.Prefer.Transaction = "" // db-tx-end is commit
+	if !h.cfg.AllowRollback {
+		p.Prefer.Transaction = ""
+		if p.Spec.Write != nil {
+			p.Spec.Write.Rollback = false
+		}
+		if p.Spec.Call != nil {
+			p.Spec.Call.Rollback = false
+		}
+	}
 	return p, nil
 }
 
@@ -143,11 +154,11 @@ func (h *Handler) checkSchema(r *http.Request) *failure {
 func (h *Handler) plan(r *http.Request, id auth.Identity, p *parse.Parsed) (transaction, *failure) {
 	ctx, cancel := context.WithTimeout(r.Context(), acquireTimeout)
 	defer cancel()
-	known, err := h.database.catalog(ctx)
+	k, err := h.database.known(ctx)
 	if err != nil {
 		return transaction{}, databaseFailure(err, false)
 	}
-	if zone := p.Prefer.Timezone; zone != "" && !known.timezones[zone] {
+	if zone := p.Prefer.Timezone; zone != "" && !k.timezones[zone] {
 		if p.Prefer.Handling == "strict" {
 			return transaction{}, &failure{
 				status: http.StatusBadRequest, code: "PGRST122", message: "Invalid preferences given with handling=strict",
@@ -156,39 +167,80 @@ func (h *Handler) plan(r *http.Request, id auth.Identity, p *parse.Parsed) (tran
 		}
 		p.Prefer.Timezone = ""
 	}
-	program, err := compile.SQL(&p.Spec, compile.SQLOptions{Schema: p.Spec.Schema, MaxRows: h.cfg.MaxRows})
+	program, err := compile.SQL(&p.Spec, compile.SQLOptions{Schema: p.Spec.Schema, MaxRows: h.cfg.MaxRows, Catalog: k.schema})
 	if err != nil {
-		if u, ok := errors.AsType[*query.UnsupportedError](err); ok {
-			return transaction{}, unsupported(u.Node + ": " + u.Reason)
-		}
-		return transaction{}, unsupported("the request is not supported here")
+		return transaction{}, compileFailure(err)
 	}
-	settings, err := h.settings(r, id, p, known)
+	if t, ok := k.schema.Table(p.Spec.Schema, p.Spec.From); ok && compile.IgnoresConflict(&p.Spec, t) {
+		p.Prefer.Resolution = ""
+	}
+	settings, err := h.settings(r, id, p, k)
 	if err != nil {
 		return transaction{}, tokenFailure(&auth.TokenError{Code: auth.CodeTokenClaims, Reason: "Parsing claims failed"})
 	}
-	return transaction{settings: settings, program: program}, nil
+	tx := transaction{
+		readOnly: program.ReadOnly, program: program,
+		rollback: p.Spec.Write != nil && p.Spec.Write.Rollback || p.Spec.Call != nil && p.Spec.Call.Rollback,
+		condemned: func(r row) bool {
+			reply := h.reply(p, &program, r)
+			return reply.Failure != nil && reply.Status != http.StatusRequestedRangeNotSatisfiable
+		},
+	}
+	for _, s := range program.Settings {
+		settings = append(settings, setting{s.Name, s.Value})
+	}
+	for _, s := range settings {
+		if strings.EqualFold(s.name, "default_transaction_isolation") {
+			tx.isolation = s.value // the function's, if it has one, comes last
+		}
+	}
+	tx.settings = settings
+	return tx, nil
+}
+
+// reply is PostgREST's answer to what the database yielded.
+func (h *Handler) reply(p *parse.Parsed, program *compile.Program, r row) compile.Reply {
+	total := compile.Total(&p.Spec, r.counted, r.planned, h.cfg.MaxRows)
+	return compile.Respond(&p.Spec, compile.Outcome{Rows: r.rows, Total: total, Inserted: r.inserted, Void: program.Void})
 }
 
 // respond makes the answer of what the database yielded.
-func (h *Handler) respond(p *parse.Parsed, r row) *answer {
-	total := compile.Total(&p.Spec, r.counted, r.planned, h.cfg.MaxRows)
-	reply := compile.Answer(&p.Spec, r.rows, total)
+func (h *Handler) respond(p *parse.Parsed, program *compile.Program, r row) *answer {
+	reply := h.reply(p, program, r)
+	status, headers, bad := compile.Override(r.status, r.headers)
+	if bad != nil && reply.Failure == nil {
+		reply = *bad
+	}
 	var a *answer
 	if f := reply.Failure; f != nil {
-		a = (&failure{status: reply.Status, code: f.Code, message: f.Message, details: orNull(f.Details)}).answer()
+		a = (&failure{status: reply.Status, code: f.Code, message: f.Message, details: orNull(f.Details), hint: orNull(f.Hint)}).answer()
 	} else {
 		a = newAnswer(reply.Status)
 		a.header.Set("Content-Type", p.ContentType)
 		a.body = r.body
 	}
+	if reply.Empty {
+		a.header.Del("Content-Type")
+		a.body = nil
+	}
 	if reply.ContentRange != "" {
 		a.header.Set("Content-Range", reply.ContentRange)
-		if applied := p.Prefer.Applied(); applied != "" {
-			a.header.Set("Preference-Applied", applied)
-		}
 		if reply.Failure != nil {
 			a.header.Del("Proxy-Status") // PostgREST writes this one error by another way
+		}
+	}
+	if reply.Failure != nil && reply.ContentRange == "" {
+		return a
+	}
+	if applied := p.Prefer.Applied(); applied != "" {
+		a.header.Set("Preference-Applied", applied)
+	}
+	if reply.Failure == nil {
+		for _, f := range headers {
+			a.header.Set(f.Name, f.Value)
+		}
+		if status != 0 {
+			a.status = status
 		}
 	}
 	return a
@@ -199,7 +251,7 @@ func (h *Handler) respond(p *parse.Parsed, r row) *answer {
 func (h *Handler) databaseFailure(err error, anon bool, p *parse.Parsed) *failure {
 	f := databaseFailure(err, anon)
 	name := p.Spec.Schema + "." + p.Spec.From
-	if f.code == "42P01" && f.message == `relation "`+name+`" does not exist` {
+	if p.Spec.Op != query.OpCall && f.code == "42P01" && f.message == `relation "`+name+`" does not exist` {
 		return &failure{
 			status: http.StatusNotFound, code: "PGRST205",
 			message: "Could not find the table '" + name + "' in the schema cache",

@@ -12,9 +12,11 @@ import (
 // pool is a database on Postgres. It keeps what it connected and adds no trips
 // of its own, such as pings.
 type pool struct {
-	known catalogCache
-	cfg   *pgconn.Config
-	slots chan struct{} // one for each connection that may be in use
+	knowledge knowledge
+	schemas   []string // exposed
+	extra     []string // of the search path
+	cfg       *pgconn.Config
+	slots     chan struct{} // one for each connection that may be in use
 
 	mu     sync.Mutex
 	idle   []*pgconn.PgConn // used from the end
@@ -28,8 +30,8 @@ const (
 	closeConnLimit = time.Second
 )
 
-func newPool(cfg *pgconn.Config, maxConns int) *pool {
-	return &pool{cfg: cfg, slots: make(chan struct{}, maxConns)}
+func newPool(conn *pgconn.Config, cfg Config) *pool {
+	return &pool{cfg: conn, schemas: cfg.Schemas, extra: cfg.ExtraSearchPath, slots: make(chan struct{}, cfg.MaxConns)}
 }
 
 // acquire waits for a connection as long as PostgREST does.

@@ -50,6 +50,10 @@ func NewServer(cfg Config) (*Server, error) {
 	return s, nil
 }
 
+// ReloadSchema makes the server look at the schema again, as PostgREST does when
+// it is told by NOTIFY pgrst: until then it knows that of its first request.
+func (s *Server) ReloadSchema() { s.handler.ReloadSchema() }
+
 // Format prints the URL for every verb.
 func (s *Server) Format(f fmt.State, _ rune) {
 	_, _ = io.WriteString(f, "postgresttest.Server("+s.URL+")")

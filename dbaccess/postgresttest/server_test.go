@@ -78,6 +78,8 @@ func TestFourTrips(t *testing.T) {
 		trips  int64
 	}{
 		"read":      {"/companies?select=ticker&limit=1", "", 200, 4},
+		"embed":     {"/companies?select=ticker,sectors(name)&limit=1", "", 200, 4},
+		"call":      {"/rpc/add_them?a=1", "", 200, 4},
 		"counted":   {"/companies?select=ticker&limit=1", "count=exact", 206, 4},
 		"estimated": {"/companies?select=ticker&limit=1", "count=planned", 206, 5},
 		"failed":    {"/companies?select=nope", "", 400, 4}, // the last is ROLLBACK
@@ -261,9 +263,11 @@ func TestRefusals(t *testing.T) {
 		"schema":           {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/companies?x", headers: []string{"Accept-Profile", "private_api"}, status: 406, code: "PGRST106"},
 		"time zone":        {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/companies?limit=0", headers: []string{"Prefer", "timezone=Mars/Olympus"}, status: 200},
 		"time zone strict": {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/companies?limit=0", headers: []string{"Prefer", "handling=strict, timezone=Mars/Olympus"}, status: 400, code: "PGRST122"},
-		"write":            {cfg: postgresttest.Config{DSN: db.DirectDSN}, method: "POST", target: "/companies", status: 501, code: "PGRST127"},
-		"function":         {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/rpc/add_them?a=1", status: 501, code: "PGRST127"},
-		"embedding":        {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/companies?select=*,sectors(*)", status: 501, code: "PGRST127"},
+		"write":            {cfg: postgresttest.Config{DSN: db.DirectDSN}, method: "POST", target: "/companies", status: 400, code: "PGRST102"},
+		"function":         {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/rpc/add_them?b=1", status: 404, code: "PGRST202"},
+		"embedding":        {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/insider_transactions?select=*,insiders(*)", status: 300, code: "PGRST201"},
+		"aggregate":        {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/companies?select=count()", status: 400, code: "PGRST123"},
+		"CSV":              {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/companies", headers: []string{"Accept", "text/csv"}, status: 501, code: "PGRST127"},
 		"root":             {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/", status: 501, code: "PGRST127"},
 		"path":             {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/a/b", status: 404, code: "PGRST125"},
 		"method":           {cfg: postgresttest.Config{DSN: db.DirectDSN}, method: "TRACE", target: "/companies", status: 405, code: "PGRST117"},

@@ -11,13 +11,13 @@ import (
 
 // settings are those of the request's transaction, in PostgREST's order.
 // Source: https://docs.postgrest.org/en/stable/references/transactions.html
-func (h *Handler) settings(r *http.Request, id auth.Identity, p *parse.Parsed, known *catalog) ([]setting, error) {
+func (h *Handler) settings(r *http.Request, id auth.Identity, p *parse.Parsed, k *known) ([]setting, error) {
 	claims, err := id.ClaimsWithRole()
 	if err != nil {
 		return nil, err
 	}
 	s := []setting{{"search_path", searchPath(p.Spec.Schema, h.cfg.ExtraSearchPath)}}
-	s = append(s, known.roles[id.Role]...)
+	s = append(s, k.roles[id.Role]...)
 	s = append(s,
 		setting{"role", id.Role},
 		setting{"request.jwt.claims", string(claims)},

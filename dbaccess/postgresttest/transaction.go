@@ -15,8 +15,14 @@ import (
 
 // transaction is what a request does in the database.
 type transaction struct {
-	settings []setting
-	program  compile.Program
+	isolation string // "" for read committed
+	readOnly  bool
+	settings  []setting
+	program   compile.Program
+	// condemned says whether what the request did is to be undone, because of what
+	// it yielded. Nil never does.
+	condemned func(row) bool
+	rollback  bool // the request wants it undone
 }
 
 // setting is a configuration parameter for the length of a transaction.
@@ -24,27 +30,31 @@ type setting struct{ name, value string }
 
 // row is what a program yields.
 type row struct {
-	body    []byte
-	rows    int64
-	counted int64 // compile.NotCounted when not
-	planned int64 // compile.NotCounted when the planner was not asked
+	body            []byte
+	rows            int64
+	counted         int64  // compile.NotCounted when not
+	planned         int64  // compile.NotCounted when the planner was not asked
+	inserted        int64  // of an insert that merges
+	status, headers string // what the database wants them to be, "" for nothing
 }
 
 // database runs transactions.
 type database interface {
 	run(ctx context.Context, tx transaction) (row, error)
-	catalog(ctx context.Context) (*catalog, error)
+	known(ctx context.Context) (*known, error)
+	forget()
 	close()
 }
 
-// run makes PostgREST's four trips, one after the other.
+// run makes PostgREST's four trips, one after the other, and a fifth where the
+// request wants to be undone.
 func (p *pool) run(ctx context.Context, tx transaction) (r row, err error) {
 	conn, err := p.acquire(ctx)
 	if err != nil {
 		return row{}, err
 	}
 	defer func() { p.release(conn) }()
-	if err := exec(ctx, conn, compile.Statement{SQL: "begin isolation level read committed read only"}); err != nil {
+	if err := exec(ctx, conn, compile.Statement{SQL: tx.begin()}); err != nil {
 		return row{}, err
 	}
 	defer func() {
@@ -62,7 +72,29 @@ func (p *pool) run(ctx context.Context, tx transaction) (r row, err error) {
 	if r, err = runProgram(ctx, conn, tx.program); err != nil {
 		return row{}, err
 	}
+	if tx.condemned != nil && tx.condemned(r) {
+		return r, exec(ctx, conn, compile.Statement{SQL: "rollback"})
+	}
+	if tx.rollback {
+		// What a commit would have found is still found.
+		if err := exec(ctx, conn, compile.Statement{SQL: "set constraints all immediate"}); err != nil {
+			return row{}, err
+		}
+		return r, exec(ctx, conn, compile.Statement{SQL: "rollback"})
+	}
 	return r, exec(ctx, conn, compile.Statement{SQL: "commit"})
+}
+
+func (tx *transaction) begin() string {
+	level, access := "read committed", "read write"
+	switch strings.ToLower(tx.isolation) {
+	case "serializable", "repeatable read":
+		level = strings.ToLower(tx.isolation)
+	}
+	if tx.readOnly {
+		access = "read only"
+	}
+	return "begin isolation level " + level + " " + access
 }
 
 // setConfig makes the one statement that sets them all.
@@ -95,17 +127,8 @@ func runProgram(ctx context.Context, conn *pgconn.PgConn, p compile.Program) (ro
 	if err != nil {
 		return r, err
 	}
-	if len(values) < 3 {
-		return r, errors.New("postgresttest: a program must yield body, rows and total")
-	}
-	r.body = values[0]
-	if r.rows, err = strconv.ParseInt(string(values[1]), 10, 64); err != nil {
+	if err := r.take(values); err != nil {
 		return r, err
-	}
-	if total := values[2]; total != nil {
-		if r.counted, err = strconv.ParseInt(string(total), 10, 64); err != nil {
-			return r, err
-		}
 	}
 	if p.Plan == nil {
 		return r, nil
@@ -123,6 +146,30 @@ func runProgram(ctx context.Context, conn *pgconn.PgConn, p compile.Program) (ro
 	}
 	r.planned = plan[0].Plan.Rows
 	return r, nil
+}
+
+// take reads the columns of a program's Main.
+func (r *row) take(values [][]byte) (err error) {
+	if len(values) <= compile.ColumnTotal {
+		return errors.New("postgresttest: a program must yield body, rows and total")
+	}
+	r.body = values[compile.ColumnBody]
+	if r.rows, err = strconv.ParseInt(string(values[compile.ColumnRows]), 10, 64); err != nil {
+		return err
+	}
+	if total := values[compile.ColumnTotal]; total != nil {
+		if r.counted, err = strconv.ParseInt(string(total), 10, 64); err != nil {
+			return err
+		}
+	}
+	if len(values) <= compile.ColumnInserted {
+		return nil
+	}
+	r.status, r.headers = string(values[compile.ColumnStatus]), string(values[compile.ColumnHeaders])
+	if n := values[compile.ColumnInserted]; n != nil {
+		r.inserted, err = strconv.ParseInt(string(n), 10, 64)
+	}
+	return err
 }
 
 // one runs a statement that yields one row.

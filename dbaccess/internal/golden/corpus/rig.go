@@ -37,7 +37,7 @@ func NewRig(corpus *Corpus, cfg RigConfig) (_ *Rig, err error) {
 		}
 	}()
 	standIn, err := postgresttest.NewServer(postgresttest.Config{
-		DSN: cfg.DirectDSN, JWTSecret: Secret, AnonRole: AnonRole, Schemas: Schemas(), ServerTiming: true,
+		DSN: cfg.DirectDSN, JWTSecret: Secret, AnonRole: AnonRole, Schemas: Schemas(), ServerTiming: true, AllowRollback: true,
 	})
 	if err != nil {
 		return nil, err
