@@ -62,13 +62,7 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-func (c goldenCase) spec() q.Spec {
-	s := c.query.Spec()
-	if c.change != nil {
-		c.change(&s)
-	}
-	return s
-}
+func (c goldenCase) spec() q.Spec { return changed(c.query, c.change) }
 
 // options are those under which a case is compiled: on its own, or with the catalog
 // of the golden fixture.

@@ -32,10 +32,7 @@ func do(tb testing.TB, conn *pgconn.PgConn, query q.Query, change func(*q.Spec),
 	if err := query.Err(); err != nil {
 		tb.Fatal(err)
 	}
-	s := query.Spec()
-	if change != nil {
-		change(&s)
-	}
+	s := changed(query, change)
 	opts.Schema = "public"
 	p, err := compile.SQL(&s, opts)
 	if err != nil {
@@ -258,10 +255,7 @@ func TestServerGuards(t *testing.T) {
 				t.Errorf("there is %s: the write was not undone", got)
 			}
 			// The same without a guard is left to the caller, with the same answer.
-			s := tc.query.Spec()
-			if tc.change != nil {
-				tc.change(&s)
-			}
+			s := changed(tc.query, tc.change)
 			begin(t, conn)
 			plain := opts
 			plain.Guard = false
