@@ -42,10 +42,7 @@ func argumentsOf(c *query.CallArgs) (a arguments, err error) {
 	}
 	for i := range a.text {
 		t := &a.text[i]
-		if t.Name == "" {
-			return a, &query.UnsupportedError{Node: "argument", Reason: "the name is empty"}
-		}
-		if err := checkText("argument", t.Name); err != nil {
+		if err := checkName("argument", t.Name); err != nil {
 			return a, err
 		}
 		if err := checkText("argument", t.Value); err != nil {

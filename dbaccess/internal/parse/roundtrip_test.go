@@ -20,9 +20,12 @@ func reparse(r compile.Request) (*parse.Parsed, error) {
 		h.Set("Prefer", r.Prefer)
 	}
 	if r.Profile != "" {
-		h.Set("Accept-Profile", r.Profile)
+		h.Set(r.ProfileHeader(), r.Profile)
 	}
-	return parse.Request(r.Method, r.Path, r.RawQuery, h, nil)
+	if r.ContentType != "" {
+		h.Set("Content-Type", r.ContentType)
+	}
+	return parse.Request(r.Method, r.Path, r.RawQuery, h, r.Body)
 }
 
 // What the REST compiler writes, the parser reads back, whatever the names and
