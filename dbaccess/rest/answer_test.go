@@ -111,8 +111,14 @@ func TestErrors(t *testing.T) {
 			advice: "reload",
 		},
 		"details are a list": {
-			reply: reply{300, nil, `{"code":"PGRST201","details":[{"cardinality":"many-to-one"}],"hint":"Try","message":"ambiguous"}`},
-			want:  want{"PGRST201", "", 300, "ambiguous", `[{"cardinality":"many-to-one"}]`, "Try"},
+			reply:  reply{300, nil, `{"code":"PGRST201","details":[{"cardinality":"many-to-one"}],"hint":"Try","message":"ambiguous"}`},
+			want:   want{"PGRST201", "", 300, "ambiguous", `[{"cardinality":"many-to-one"}]`, "Try"},
+			advice: "hint",
+		},
+		"a status that the database chose": {
+			reply:  reply{404, map[string]string{"Content-Range": "0-0/*"}, `{"sesame":1}`},
+			want:   want{Status: 404},
+			advice: "response.status",
 		},
 		"no row": {
 			reply: reply{406, nil, `{"code":"PGRST116","details":"The result contains 0 rows","hint":null,"message":"Cannot coerce the result to a single JSON object"}`},

@@ -14,6 +14,7 @@ import (
 
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/internal/compile"
+	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
 // Backend runs calls through PostgREST. It is safe for concurrent use.
@@ -52,7 +53,8 @@ func New(cfg Config) (*Backend, error) {
 	return b, nil
 }
 
-// Do runs one call. The result is not nil beside an error either, once the
+// Do runs one call, in one request unless its URL would be too long: see
+// Config.MaxURLBytes. No write is sent twice. The result is not nil beside an error either, once the
 // request has been made: it tells the phases, the status and, for a window
 // past the end, the total.
 func (b *Backend) Do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, error) {
@@ -77,29 +79,39 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, e
 	if err != nil {
 		return nil, compileError(err)
 	}
-	if req.Profile == "" {
-		req.Profile = b.cfg.Schema
+	parts, err := b.split(c.Query, &req)
+	if err != nil {
+		return nil, compileError(err)
 	}
-	bounded := false
+	how := sending{start: start}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, b.cfg.Timeout)
 		defer cancel()
-		bounded = true
+		how.bounded = true
 	}
-	authorization, err := b.authorize(ctx, c.Identity)
-	if err != nil {
+	if how.authorization, err = b.authorize(ctx, c.Identity); err != nil {
 		return nil, err
 	}
+	if parts != nil {
+		return b.parts(ctx, how, c.Query, parts)
+	}
+	return b.send(ctx, how, c.Query, req)
+}
 
-	x := &exchange{backend: b, ctx: ctx, bounded: bounded, request: req, authorization: authorization}
-	x.timeline.start = start
+// send sends one request and reads its answer. The result is never nil.
+func (b *Backend) send(ctx context.Context, how sending, q *query.Spec, req compile.Request) (*dbaccess.Result, error) {
+	if req.Profile == "" {
+		req.Profile = b.cfg.Schema
+	}
+	x := &exchange{backend: b, ctx: ctx, sending: how, request: req, writes: mayWrite(q)}
+	x.timeline.start = how.start
 	client := postgrest.NewClient(b.client, req.Profile, nil)
 	client.Transport.Parent = x
-	// The exchange sends its own path, query and headers: the builder is given
-	// nothing that it could mangle.
-	_, _, err = client.From(placeholder).Select("", "", c.Query.Head).Execute()
-	res := x.result(c.Query)
+	// The exchange sends its own method, path, query, headers and body: the builder
+	// is given nothing that it could mangle.
+	_, _, err := client.From(placeholder).Select("", "", q.Head).Execute()
+	res := x.result(q)
 	switch {
 	case x.err != nil:
 		return res, x.err

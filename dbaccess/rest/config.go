@@ -18,6 +18,7 @@ const (
 	DefaultMaxBodyBytes = 64 << 20
 	DefaultTimeout      = 30 * time.Second
 	DefaultAnonRole     = "anon"
+	DefaultMaxURLBytes  = 8000 // nginx, and gateways built on it, refuse more than 8 KiB
 )
 
 // Config makes a [Backend]. It prints without its key.
@@ -28,7 +29,8 @@ type Config struct {
 	// APIKey is the key that Supabase's gateway asks for, sent as the header
 	// "apikey". Defaults to none.
 	APIKey string
-	// Schema is the schema of queries that name none, sent as Accept-Profile.
+	// Schema is the schema of queries that name none, sent as Accept-Profile, or as
+	// Content-Profile with writes and calls.
 	// Defaults to "", PostgREST's first exposed schema.
 	Schema string
 	// AnonRole is the role of calls that need no token, PostgREST's
@@ -37,13 +39,19 @@ type Config struct {
 	// Signer mints the token of an identity that has none. Defaults to none: such
 	// calls fail with ErrNoToken.
 	Signer auth.Signer
-	// Transport sends the requests. Whoever gives one closes it. Defaults to a
+	// Transport sends the requests. Whoever gives one closes it, and sees to it that
+	// it repeats none but reads. Defaults to a
 	// transport of the backend's own, which keeps up to 64 connections, each for
 	// at most 30 s of idleness: PostgREST closes them a little later.
 	Transport http.RoundTripper
 	// MaxBodyBytes bounds the body of an answer, uncompressed. Defaults to
 	// DefaultMaxBodyBytes.
 	MaxBodyBytes int64
+	// MaxURLBytes bounds the path and query of a request. A read whose list of values
+	// makes it longer is sent as several requests, one after the other, where
+	// that changes nothing else; any other query fails before it is sent: see
+	// [Backend.Check]. Defaults to DefaultMaxURLBytes; -1 means no limit.
+	MaxURLBytes int
 	// Timeout bounds calls whose context has no deadline. It can't be turned off,
 	// because some errors make PostgREST before version 16 retry without end.
 	// Defaults to DefaultTimeout.
@@ -63,6 +71,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.MaxBodyBytes == 0 {
 		c.MaxBodyBytes = DefaultMaxBodyBytes
+	}
+	if c.MaxURLBytes == 0 {
+		c.MaxURLBytes = DefaultMaxURLBytes
 	}
 	if c.Timeout == 0 {
 		c.Timeout = DefaultTimeout
@@ -94,6 +105,9 @@ func (c Config) validate() (*url.URL, error) {
 	}
 	if c.MaxBodyBytes < 0 {
 		errs = append(errs, errors.New("Config.MaxBodyBytes must be positive, or 0 for the default"))
+	}
+	if c.MaxURLBytes < -1 {
+		errs = append(errs, errors.New("Config.MaxURLBytes must be positive, 0 for the default or -1 for no limit"))
 	}
 	if c.Timeout < 0 {
 		errs = append(errs, errors.New("Config.Timeout must be positive, or 0 for the default: it can't be turned off"))

@@ -38,6 +38,9 @@ func (x *exchange) statusError() error {
 		e.Code = codeRange // releases 13.0.8 to 14.1 cut the body off
 	}
 	if e.Code == "" {
+		if x.header.Get("Content-Range") != "" && isJSON(x.header.Get("Content-Type")) {
+			return chosenError(x.status)
+		}
 		return x.foreignError()
 	}
 	if isSQLState(e.Code) {
@@ -51,6 +54,15 @@ func (x *exchange) statusError() error {
 	return e.With(dbaccess.ServerText{Message: body.Message, Detail: text(body.Details), Hint: text(body.Hint)}, nil)
 }
 
+// chosenError is the error of an answer whose status the database has set itself
+// (response.status): its body holds rows, which no gateway's does.
+func chosenError(status int) error {
+	return dbaccess.Error{
+		Path: dbaccess.REST, HTTPStatus: status, Kind: dbaccess.KindOf("", status),
+		Advice: "a function or trigger chose the status, by setting response.status",
+	}.With(dbaccess.ServerText{}, nil)
+}
+
 // codeAdvice is what to do about codes whose kind doesn't say it all.
 var codeAdvice = map[string]string{
 	"PGRST000": "PostgREST can't connect to Postgres: check its db-uri and that Postgres runs",
@@ -58,6 +70,9 @@ var codeAdvice = map[string]string{
 	"PGRST002": "PostgREST has not read the schema yet: it starts, or can't connect to Postgres",
 	"PGRST003": "PostgREST's pool was full: raise its db-pool, or send it less",
 	"PGRST106": "the schema is not among PostgREST's db-schemas",
+	"PGRST200": "no foreign key relates the two: check the embed's name and hint; after a migration, reload PostgREST's schema cache: notify pgrst, 'reload schema'",
+	"PGRST201": "several relationships lead there: add a hint, the foreign key's name, to the embed",
+	"PGRST203": "several functions take these arguments: rename one, or an argument of one",
 	"PGRST202": "after a migration, reload PostgREST's schema cache: notify pgrst, 'reload schema'",
 	"PGRST204": "after a migration, reload PostgREST's schema cache: notify pgrst, 'reload schema'",
 	"PGRST205": "after a migration, reload PostgREST's schema cache: notify pgrst, 'reload schema'",

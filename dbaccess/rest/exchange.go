@@ -21,11 +21,12 @@ const maxErrorBytes = 64 << 10
 // exchange is the round tripper of one call: it sends the compiled request in
 // place of postgrest-go's, and keeps the answer.
 type exchange struct {
-	backend       *Backend
-	ctx           context.Context
-	bounded       bool // by Config.Timeout, for want of a deadline
-	request       compile.Request
-	authorization string
+	sending
+	backend *Backend
+	ctx     context.Context
+	request compile.Request
+	writes  bool // it may change something
+	tried   bool // it was handed to the transport
 
 	timeline timeline
 	limited  io.LimitedReader
@@ -45,6 +46,7 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, x.fail(err)
 	}
+	x.tried = true
 	resp, err := x.backend.parent.RoundTrip(req)
 	if err != nil {
 		return nil, x.fail(x.transportError(err))
@@ -69,8 +71,8 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 // fail notes the error for Do, which would get it wrapped in one that prints
 // the URL.
 func (x *exchange) fail(err error) error {
-	x.err = err
-	return err
+	x.err = x.outcome(err)
+	return x.err
 }
 
 func (x *exchange) httpRequest(r *http.Request) (*http.Request, error) {
@@ -88,14 +90,18 @@ func (x *exchange) httpRequest(r *http.Request) (*http.Request, error) {
 	ctx := x.timeline.traced(x.ctx, x.backend.own != nil, target.Scheme == "https")
 	req := r.WithContext(ctx)
 	req.Method, req.URL, req.Host, req.Header = x.request.Method, &target, target.Host, x.headers(r)
+	// Without GetBody net/http can't send a body twice.
 	req.Body, req.GetBody, req.ContentLength = nil, nil, 0
+	if body := x.request.Body; len(body) > 0 {
+		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	}
 	return req, nil
 }
 
 // headers are all that the request has, each once.
 func (x *exchange) headers(r *http.Request) http.Header {
 	h := make(http.Header, 8)
-	values := make([]string, 0, 5) // one array for them all
+	values := make([]string, 0, 6) // one array for them all
 	set := func(name, value string) {
 		if value != "" {
 			values = append(values, value)
@@ -104,7 +110,8 @@ func (x *exchange) headers(r *http.Request) http.Header {
 	}
 	set("Accept", x.request.Accept)
 	set("Prefer", x.request.Prefer)
-	set("Accept-Profile", x.request.Profile)
+	set(x.request.ProfileHeader(), x.request.Profile)
+	set("Content-Type", x.request.ContentType)
 	set("Apikey", x.backend.cfg.APIKey)
 	set("Authorization", x.authorization)
 	if client := r.Header["X-Client-Info"]; client != nil {
@@ -117,7 +124,7 @@ func (x *exchange) headers(r *http.Request) http.Header {
 func (x *exchange) readBody(resp *http.Response) error {
 	limit := x.backend.cfg.MaxBodyBytes
 	if resp.ContentLength > limit {
-		return x.tooLarge()
+		return tooLarge()
 	}
 	var b bytes.Buffer
 	if n := resp.ContentLength; n > 0 && x.request.Method != http.MethodHead {
@@ -130,7 +137,7 @@ func (x *exchange) readBody(resp *http.Response) error {
 	case err != nil:
 		return x.transportError(err)
 	case n > limit:
-		return x.tooLarge()
+		return tooLarge()
 	}
 	return nil
 }
@@ -158,10 +165,12 @@ func (x *exchange) result(q *query.Spec) *dbaccess.Result {
 	}
 	res.Body, res.Rows = x.body, cr.rows
 	switch {
-	case q.Head:
-		res.Rows = 0
+	case q.Head, len(x.body) == 0:
+		res.Body, res.Rows = nil, 0
 	case q.Single:
 		res.Rows = 1
+	case q.Op == query.OpInsert, q.Op == query.OpDelete:
+		res.Rows = -1 // of those the header has the number alone, and only when counted
 	}
 	x.serverTiming(res.Phases)
 	return res
@@ -187,7 +196,7 @@ func (x *exchange) serverTiming(phases []dbaccess.Phase) {
 	}
 }
 
-func (x *exchange) tooLarge() error {
+func tooLarge() error {
 	return &dbaccess.Error{
 		Path: dbaccess.REST, Kind: ErrBodyTooLarge,
 		Advice: "give the query a limit or fewer columns, or raise rest.Config.MaxBodyBytes",
