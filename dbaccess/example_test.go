@@ -141,3 +141,48 @@ func ExampleWithDecision() {
 	fmt.Println(string(rows), err)
 	// Output: [{"path":"direct"}] <nil>
 }
+
+func ExampleExec() {
+	db, err := dbaccess.New(dbaccess.Config{REST: canned(``, 1)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := auth.With(context.Background(), auth.Identity{Role: "authenticated"})
+
+	type item struct {
+		Watchlist int64  `db:"watchlist_id"`
+		Ticker    string `db:"ticker"`
+		Position  int    `db:"position,omitzero"` // 0 leaves it to the column's default
+	}
+	n, err := dbaccess.Exec(ctx, db, query.Insert("watchlist_items", item{Watchlist: 1, Ticker: "ACME"}).Ignore("watchlist_id", "ticker"))
+	fmt.Println(n, err)
+
+	_, err = dbaccess.Exec(ctx, db, query.Delete("watchlist_items"))
+	fmt.Println(err)
+	// Output:
+	// 1 <nil>
+	// dbaccess: delete watchlist_items: query: unsupported: delete without a condition: it would touch every row: add Where, or Where(query.AllRows()) to mean that
+}
+
+func ExampleEach() {
+	type Filing struct {
+		ID int64 `db:"id"`
+	}
+	pages := &pagesBackend{bodies: []string{`[{"id":1},{"id":2}]`, `[{"id":3}]`}}
+	db, err := dbaccess.New(dbaccess.Config{REST: pages, MaxRows: 2})
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := auth.With(context.Background(), auth.Identity{Role: "service_role"})
+
+	for filing, err := range dbaccess.Each[Filing](ctx, db, query.From("insider_transactions"), "id") {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(filing.ID)
+	}
+	// Output:
+	// 1
+	// 2
+	// 3
+}

@@ -17,7 +17,7 @@ import (
 	"testing/fstest"
 )
 
-// The Go code in README.md is of two kinds, and both are held to compile.
+// The Go code in README.md and docs/*.md is of two kinds, and both are held to compile.
 //
 // A block that begins with a package clause is a whole file: it is type-checked and vetted as a
 // package of this module, so it may import everything go.mod requires.
@@ -35,11 +35,20 @@ import (
 
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	readme, err := os.ReadFile(filepath.Join(root, "README.md"))
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	report(t, checkReadme(string(readme), os.DirFS(root), t.TempDir()))
+	for _, page := range append(pages, filepath.Join(root, "README.md")) {
+		t.Run(filepath.Base(page), func(t *testing.T) {
+			t.Parallel()
+			text, err := os.ReadFile(page)
+			if err != nil {
+				t.Fatal(err)
+			}
+			report(t, checkReadme(string(text), os.DirFS(root), t.TempDir()))
+		})
+	}
 }
 
 func TestReadmeCheckCanFail(t *testing.T) {
