@@ -83,6 +83,11 @@ type SQLOptions struct {
 	// Defaults to false, as in PostgREST: they are refused (PGRST123).
 	Aggregates bool
 
+	// Arranged says that the embeds stand in the order of the answer, in which
+	// package parse leaves them. Defaults to false: they are put into the order in
+	// which PostgREST answers them to the request that [REST] makes of the query.
+	Arranged bool
+
 	// Guard makes Main fail, and so undo what it did, where [Answer] would refuse
 	// what it yields: a single row that isn't one, or more rows than MaxAffected.
 	// [GuardFailure] knows the error. It is for transactions whose commit is on

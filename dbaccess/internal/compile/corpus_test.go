@@ -39,8 +39,8 @@ func (c *goldenRequest) writesOrCalls() bool {
 	return strings.HasPrefix(c.Path, "rpc/") || c.Method != http.MethodGet && c.Method != http.MethodHead
 }
 
-// corpus reads the cases that write or call, and the claims of their callers.
-func corpus(tb testing.TB) (cases []goldenRequest, claims map[string]string) {
+// corpus reads the cases that are wanted, and the claims of their callers.
+func corpus(tb testing.TB, wanted func(*goldenRequest) bool) (cases []goldenRequest, claims map[string]string) {
 	tb.Helper()
 	const dir = "../../../testdata/golden/"
 	f, err := os.Open(dir + "cases.jsonl")
@@ -55,7 +55,7 @@ func corpus(tb testing.TB) (cases []goldenRequest, claims map[string]string) {
 		if err := json.Unmarshal(lines.Bytes(), &c); err != nil {
 			tb.Fatal(err)
 		}
-		if c.writesOrCalls() {
+		if wanted(&c) {
 			cases = append(cases, c)
 		}
 	}
@@ -243,7 +243,7 @@ func (c *goldenRequest) wanted(tb testing.TB) reply {
 // compiler and the parser once more.
 func TestGoldenWritesAndCalls(t *testing.T) {
 	t.Parallel()
-	cases, claims := corpus(t)
+	cases, claims := corpus(t, (*goldenRequest).writesOrCalls)
 	db := pgtest.Golden(t)
 	a := &asker{tb: t, conn: connect(t, db.DirectDSN), catalog: loadCatalog(t, db), claims: claims}
 	if len(cases) < 70 {

@@ -24,7 +24,7 @@ func SQL(s *query.Spec, opts SQLOptions) (Program, error) {
 	if err := checkSpec(s); err != nil {
 		return Program{}, err
 	}
-	w := sqlWriter{spec: s, schema: s.Schema, catalog: opts.Catalog, aggregates: opts.Aggregates, name: s.From}
+	w := sqlWriter{spec: s, schema: s.Schema, catalog: opts.Catalog, aggregates: opts.Aggregates, arranged: opts.Arranged, name: s.From}
 	if w.schema == "" {
 		w.schema = opts.Schema
 	}
@@ -55,6 +55,7 @@ type sqlWriter struct {
 
 	maxRows    int64 // of the root and of embeds; 0 for no bound
 	aggregates bool  // are allowed
+	arranged   bool  // are the embeds
 	counting   bool  // what is written is a count, which needs no joins
 
 	buf  []byte

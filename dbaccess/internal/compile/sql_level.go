@@ -179,16 +179,15 @@ func (w *sqlWriter) findEmbeds(lv *level, depth int) error {
 			return err
 		}
 	}
-	arrange(lv.embeds)
+	w.arrange(lv.embeds)
 	return nil
 }
 
 // arrange puts embeds into the order in which PostgREST answers them to the request
 // that REST makes of the query: every parameter of an embed moves it to the front
-// of its level, those that filter last. Embeds that have been moved already, by
-// the parser of a request, stay where they are.
-func arrange(embeds []*level) {
-	if !slices.IsSortedFunc(embeds, func(a, b *level) int { return cmp.Compare(min(1, b.moved()), min(1, a.moved())) }) {
+// of its level, those that filter last.
+func (w *sqlWriter) arrange(embeds []*level) {
+	if !w.arranged {
 		slices.SortStableFunc(embeds, func(a, b *level) int { return cmp.Compare(b.moved(), a.moved()) })
 	}
 }
