@@ -71,7 +71,7 @@ func payloadOf(v any, many bool) (payload, error) {
 	var e encoder
 	switch {
 	case isRow(rv):
-		if err := e.value(rv, 0); err != nil {
+		if err := e.row(rv); err != nil {
 			return payload{}, err
 		}
 		return payload{json: e.buf.Bytes(), columns: e.columns}, nil
@@ -88,7 +88,7 @@ func payloadOf(v any, many bool) (payload, error) {
 			if !isRow(row) {
 				return payload{}, fmt.Errorf("row %d: %w", i, errShape(many))
 			}
-			if err := e.value(row, 0); err != nil {
+			if err := e.row(row); err != nil {
 				return payload{}, fmt.Errorf("row %d: %w", i, err)
 			}
 			e.rows++
@@ -135,6 +135,15 @@ var (
 	rawType      = reflect.TypeFor[json.RawMessage]()
 	numberType   = reflect.TypeFor[json.Number]()
 )
+
+// row writes a row: its columns, whatever methods its type has. What it would
+// marshal to need not be an object, and might be a field's method in truth.
+func (e *encoder) row(rv reflect.Value) error {
+	if rv.Kind() == reflect.Map {
+		return e.mapValue(rv, 0)
+	}
+	return e.structValue(rv, 0)
+}
 
 func (e *encoder) value(rv reflect.Value, depth int) error {
 	if depth > maxValueDepth {
@@ -185,6 +194,10 @@ func (e *encoder) value(rv reflect.Value, depth int) error {
 		e.buf.WriteString(strconv.FormatFloat(f, 'g', -1, rv.Type().Bits()))
 		return nil
 	case reflect.String:
+		if s := rv.String(); plain(s) {
+			e.string(s)
+			return nil
+		}
 		return e.text(rv)
 	case reflect.Slice, reflect.Array:
 		if rv.Kind() == reflect.Slice && rv.IsNil() {
@@ -205,8 +218,8 @@ func (e *encoder) value(rv reflect.Value, depth int) error {
 
 // method encodes by the value's own methods, if it has any that count.
 func (e *encoder) method(rv reflect.Value, depth int) (done bool, err error) {
-	if !rv.CanInterface() {
-		return false, nil
+	if rv.Type().PkgPath() == "" && rv.Kind() != reflect.Struct || !rv.CanInterface() {
+		return false, nil // a type without a name of its own has no methods, but those of what a struct embeds
 	}
 	if rv.Kind() != reflect.Pointer && rv.CanAddr() {
 		rv = rv.Addr()
@@ -241,7 +254,23 @@ func (e *encoder) text(rv reflect.Value) error {
 	return nil
 }
 
+// plain says whether a text is a JSON string as it is, between quotes.
+func plain(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
 func (e *encoder) string(s string) {
+	if plain(s) {
+		e.buf.WriteByte('"')
+		e.buf.WriteString(s)
+		e.buf.WriteByte('"')
+		return
+	}
 	enc := json.NewEncoder(&e.buf)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(s) // a valid UTF-8 string always encodes
@@ -314,8 +343,10 @@ func (e *encoder) open(depth int) *object {
 }
 
 func (o *object) member(name string, v reflect.Value) error {
-	if _, err := Text(name); err != nil {
-		return fmt.Errorf("a member name: %w", err)
+	if !plain(name) {
+		if _, err := Text(name); err != nil {
+			return fmt.Errorf("a member name: %w", err)
+		}
 	}
 	if o.n > 0 {
 		o.e.buf.WriteByte(',')
