@@ -196,10 +196,10 @@ func (w *restWriter) embedParam(path embedPath, kind string) error {
 // the path to it.
 func eachEmbedOf(items []query.Item, path embedPath, do func(*query.Embed, embedPath) error) error {
 	for i, it := range items {
-		e, ok := it.(query.Embed)
-		if !ok {
-			continue
+		if _, ok := it.(query.Embed); !ok {
+			continue // without a copy on the heap
 		}
+		e := it.(query.Embed)
 		step := embedStep{name: e.Name()}
 		for j, other := range items {
 			if o, ok := other.(query.Embed); ok && i != j && (o.Relation == step.name || o.Alias == step.name) {

@@ -147,10 +147,10 @@ func (w *sqlWriter) bounded(win window) window {
 // findEmbeds resolves the relationships of a level's embeds, and of theirs.
 func (w *sqlWriter) findEmbeds(lv *level, depth int) error {
 	for _, it := range lv.items {
-		e, ok := it.(query.Embed)
-		if !ok {
-			continue
+		if _, ok := it.(query.Embed); !ok {
+			continue // without a copy on the heap
 		}
+		e := it.(query.Embed)
 		if err := checkEmbed(&e, depth); err != nil {
 			return err
 		}
