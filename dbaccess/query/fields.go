@@ -81,7 +81,7 @@ func collect(t reflect.Type, columns bool, at []int, into []field) ([]field, err
 		index := append(append([]int(nil), at...), i)
 		tag, tagged := sf.Tag.Lookup("db")
 		if !tagged {
-			tag, tagged = sf.Tag.Lookup("json")
+			tag = sf.Tag.Get("json")
 		}
 		name, options, _ := strings.Cut(tag, ",")
 		switch {

@@ -125,7 +125,6 @@ type encoder struct {
 	buf     bytes.Buffer
 	columns []string
 	rows    int // rows completed
-	width   int // members of the row at hand
 	ragged  bool
 }
 

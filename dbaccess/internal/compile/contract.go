@@ -50,7 +50,10 @@ type Program struct {
 
 	// ReadOnly says that the transaction must be read-only, as [ReadOnly] does.
 	ReadOnly bool
-	// Settings are to be set for the transaction before Main runs.
+	// Settings are those of the function called that PostgREST makes the
+	// transaction's own before Main runs: statement_timeout and
+	// plan_filter.statement_cost_limit as they are, default_transaction_isolation as
+	// the transaction's isolation level.
 	Settings []catalog.Setting
 	// Void says that the function called returns nothing.
 	Void bool

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
@@ -163,4 +164,16 @@ func strip(e query.Expr) (inner query.Expr, negated bool) {
 		}
 		e, negated = n.Expr, !negated
 	}
+}
+
+// conditions leaves out of a query what holds for every row, which both sides say
+// by saying nothing.
+func conditions(s *query.Spec) *query.Spec {
+	every := func(e query.Expr) bool { _, ok := e.(query.Every); return ok }
+	if !slices.ContainsFunc(s.Where, every) {
+		return s
+	}
+	c := *s
+	c.Where = slices.DeleteFunc(slices.Clone(s.Where), every)
+	return &c
 }

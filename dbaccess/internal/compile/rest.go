@@ -20,13 +20,13 @@ const (
 // The error is an *[query.UnsupportedError] that names the part that PostgREST
 // has no form for, or a *[RefusedError].
 func REST(s *query.Spec) (Request, error) {
+	s = conditions(s)
 	if err := checkSpec(s); err != nil {
 		return Request{}, err
 	}
 	if s.From == "." || s.From == ".." {
 		return Request{}, &query.UnsupportedError{Node: "table", Reason: "a name of dots alone is lost on the way through HTTP"}
 	}
-	s = conditions(s)
 	r := Request{Method: "GET", Path: url.PathEscape(s.From), Accept: AcceptArray, Profile: s.Schema}
 	if s.Head {
 		r.Method = "HEAD"

@@ -2,7 +2,6 @@ package compile
 
 import (
 	"net/http"
-	"slices"
 
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
@@ -140,16 +139,4 @@ func reserved(name string) bool {
 		return true
 	}
 	return false
-}
-
-// conditions leaves out of a query what holds for every row, which PostgREST says
-// by saying nothing.
-func conditions(s *query.Spec) *query.Spec {
-	every := func(e query.Expr) bool { _, ok := e.(query.Every); return ok }
-	if !slices.ContainsFunc(s.Where, every) {
-		return s
-	}
-	c := *s
-	c.Where = slices.DeleteFunc(slices.Clone(s.Where), every)
-	return &c
 }

@@ -21,6 +21,7 @@ import (
 // would refuse: a *[catalog.Error] where the schema lacks what the query names, a
 // *[RefusedError] otherwise.
 func SQL(s *query.Spec, opts SQLOptions) (Program, error) {
+	s = conditions(s)
 	if err := checkSpec(s); err != nil {
 		return Program{}, err
 	}
@@ -274,9 +275,6 @@ func (w *sqlWriter) where() error {
 	word := " where "
 	and := func() { w.str(word); word = " and " }
 	for _, e := range w.at.where {
-		if _, ok := e.(query.Every); ok {
-			continue
-		}
 		and()
 		if err := w.expr(e, 0); err != nil {
 			return err

@@ -262,6 +262,28 @@ func TestUnsupportedWrites(t *testing.T) {
 	}
 }
 
+// A condition that holds for every row is none, and makes no PUT of an insert.
+func TestEveryIsNoCondition(t *testing.T) {
+	t.Parallel()
+	for name, query := range map[string]q.Query{
+		"read": q.From("companies"), "delete": q.Delete("companies"),
+		"insert": q.Insert("companies", raw(`{"ticker":"X"}`)).Merge(), "call": q.Call("top_traders", nil),
+	} {
+		plain, every := query.Spec(), query.Where(q.AllRows()).Spec()
+		opts := compile.SQLOptions{Schema: "public", Catalog: fixture(t)}
+		p1, err1 := compile.SQL(&plain, opts)
+		p2, err2 := compile.SQL(&every, opts)
+		r1, err3 := compile.REST(&plain)
+		r2, err4 := compile.REST(&every)
+		if err := errors.Join(err1, err2, err3, err4); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(p1.Main, p2.Main) + cmp.Diff(r1, r2); diff != "" {
+			t.Errorf("%s (-without +with):\n%s", name, diff)
+		}
+	}
+}
+
 // What PostgREST refuses with the schema at hand, the SQL compiler does.
 func TestRefusedWrites(t *testing.T) {
 	t.Parallel()
