@@ -2,6 +2,7 @@ package compile_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -148,6 +149,7 @@ func TestUnsupportedEmbeds(t *testing.T) {
 		"alias of a spread":        {query: companies.Select(q.Rel("sectors", q.Star{}).As("s").Spreading()), node: "embed"},
 		"negative limit":           {query: companies.Select(q.Embed{Relation: "sectors", HasLimit: true, Limit: -1}), node: "limit"},
 		"negative offset":          {query: companies.Select(q.Embed{Relation: "sectors", Offset: -1}), node: "offset"},
+		"too many":                 {query: companies.Select(slices.Repeat([]q.Item{q.Rel("sectors")}, compile.MaxEmbeds+1)...), node: "embed"},
 		"too deep":                 {query: companies.Select(deep), node: "embed"},
 		"no such aggregate":        {query: field(q.Field{Path: q.Path{Column: "name"}, Aggregate: "string_agg"}), node: "aggregate"},
 		"sum of rows":              {query: field(q.Field{Aggregate: "sum"}), node: "aggregate"},

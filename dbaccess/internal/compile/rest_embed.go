@@ -10,6 +10,9 @@ import (
 
 // items writes a select list.
 func (w *restWriter) items(items []query.Item, depth int) error {
+	if err := checkEmbeds(items); err != nil {
+		return err
+	}
 	for i, it := range items {
 		if i > 0 {
 			w.str(",")

@@ -93,6 +93,9 @@ func pick(base string, taken ...string) string {
 // sides.
 const MaxEmbedDepth = 32
 
+// MaxEmbeds is how many embeds a level may have. More are refused on both sides.
+const MaxEmbeds = 500
+
 // readPlan finds out what is read: rows of the relation and what their embeds mean.
 // It refuses what PostgREST refuses before it asks the database, in its order.
 func (w *sqlWriter) readPlan(relation catalog.Ident) error {
@@ -146,6 +149,9 @@ func (w *sqlWriter) bounded(win window) window {
 
 // findEmbeds resolves the relationships of a level's embeds, and of theirs.
 func (w *sqlWriter) findEmbeds(lv *level, depth int) error {
+	if err := checkEmbeds(lv.items); err != nil {
+		return err
+	}
 	for _, it := range lv.items {
 		if _, ok := it.(query.Embed); !ok {
 			continue // without a copy on the heap
@@ -305,6 +311,20 @@ func eachEmbed(lv *level, do func(*level) error) error {
 		if err := do(c); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// checkEmbeds refuses select lists with more embeds than anybody reads.
+func checkEmbeds(items []query.Item) error {
+	n := 0
+	for _, it := range items {
+		if _, ok := it.(query.Embed); ok {
+			n++
+		}
+	}
+	if n > MaxEmbeds {
+		return &query.UnsupportedError{Node: "embed", Reason: "a select list has more than 500 embeds"}
 	}
 	return nil
 }

@@ -12,6 +12,10 @@
 // function is meant, whether a body is its only argument, and whether the filters
 // of a PUT are the primary key, the compiler finds out.
 //
+// What is asked of an embed is put into the embed, and the embeds of a select list
+// into the order in which PostgREST answers them, which depends on what is asked of
+// which; see [compile.SQLOptions].
+//
 // The grammar is that of PostgREST's module ApiRequest.QueryParams, including
 // what it silently accepts: text after a complete in-list or logic tree is
 // ignored, as is a limit that is no number.

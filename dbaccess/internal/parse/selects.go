@@ -11,6 +11,7 @@ import (
 // that no list begins with is the empty list.
 func (s *scanner) items(depth int) ([]query.Item, error) {
 	var items []query.Item
+	embeds := 0
 	for {
 		start := s.pos
 		it, err := s.item(depth)
@@ -21,6 +22,11 @@ func (s *scanner) items(depth int) ([]query.Item, error) {
 			return nil, err
 		}
 		items = append(items, it)
+		if _, ok := it.(query.Embed); ok {
+			if embeds++; embeds > compile.MaxEmbeds {
+				return nil, unsupported("a select list of more than 500 embeds")
+			}
+		}
 		end := s.pos
 		s.blanks()
 		if !s.lit(",") {
