@@ -94,7 +94,7 @@ func collect(t reflect.Type, columns bool, at []int, into []field) ([]field, err
 			if et.Kind() == reflect.Pointer {
 				et = et.Elem()
 			}
-			if et.Kind() == reflect.Struct {
+			if et.Kind() == reflect.Struct && !isValueType(et) {
 				var err error
 				if into, err = collect(et, columns, index, into); err != nil {
 					return nil, err

@@ -1,13 +1,11 @@
 package query
 
 import (
-	"database/sql/driver"
-	"encoding"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
+	"net"
 	"reflect"
 	"strconv"
 	"strings"
@@ -16,199 +14,202 @@ import (
 )
 
 // Text returns the text form of a filter value, which is what both access paths
-// send; Postgres gives it the column's type.
+// send; Postgres gives it the column's type. It is the text that [Values] puts
+// into a JSON string, so a value means the same in a filter and in a write.
 //
 //	string kinds                 as they are
 //	integers, floats, bool       digits; NaN, Infinity, -Infinity; true, false
+//	json.Number                  as it is
 //	time.Time                    RFC 3339 in UTC, years beyond 9999 and BC included;
 //	                             a date or timestamp column takes its UTC wall clock
-//	time.Duration                an interval in microseconds
+//	time.Duration                hours:minutes:seconds, for interval and time columns
 //	[]byte                       bytea's \x form
 //	[16]byte kinds               a UUID, unless they have a text form of their own
+//	net.HardwareAddr             a macaddr
 //	json.RawMessage              as it is
-//	driver.Valuer                the text form of its value
+//	json.Marshaler               the text in the JSON string that it writes, else the
+//	                             JSON; the JSON always where it is a kind of []byte
 //	encoding.TextMarshaler       what it says
-//	slices, arrays               an array literal, elements by these rules, nil as NULL
-//	maps, structs                JSON
+//	driver.Valuer                the text form of its value
+//	pgtype.Range and Multirange  a range literal, bounds by these rules
+//	other slices, arrays         an array literal, elements by these rules, nil as NULL
+//	maps, other structs          JSON, as [Values] writes it inside a column
 //	pointers                     what they point to
 //
-// nil, a nil pointer and a Valuer whose value is NULL have no text form, nor
-// have texts that Postgres could not store: those with a zero byte or invalid
-// UTF-8. The error says so without the value.
+// The first line that fits the type is used. A Valuer whose value is NULL is
+// NULL, whatever other methods it has. One whose []byte or string holds a JSON
+// object or array has a JSON document for its value.
+//
+// nil, a nil pointer and NULL have no text form, nor have texts that Postgres
+// could not store: those with a zero byte or invalid UTF-8. The error says so
+// without the value.
 func Text(v any) (string, error) {
-	s, err := text(v, 0)
+	s, _, err := text(reflect.ValueOf(v), 0)
 	if err != nil {
 		return "", err
 	}
-	if strings.IndexByte(s, 0) >= 0 {
-		return "", errors.New("text with a zero byte, which Postgres does not store")
-	}
-	if !utf8.ValidString(s) {
-		return "", errors.New("text that is not valid UTF-8")
-	}
-	return s, nil
+	return s, storable(s)
 }
 
-const maxValuerDepth = 8
+var (
+	errZeroByte = errors.New("text with a zero byte, which Postgres does not store")
+	errUTF8     = errors.New("text that is not valid UTF-8")
+	errTooDeep  = errors.New("a value that nests too deeply")
+)
 
-func text(v any, depth int) (string, error) {
-	if depth > maxValuerDepth {
-		return "", fmt.Errorf("%T nests too deeply", v)
+func storable(s string) error {
+	switch {
+	case strings.IndexByte(s, 0) >= 0:
+		return errZeroByte
+	case !utf8.ValidString(s):
+		return errUTF8
 	}
-	switch v := v.(type) {
-	case nil:
-		return "", errNil
-	case string:
-		return v, nil
-	case time.Time:
-		return timeText(v), nil
-	case time.Duration:
-		return strconv.FormatInt(v.Microseconds(), 10) + " microseconds", nil
-	case json.RawMessage:
-		return string(v), nil
-	case []byte:
-		if v == nil {
-			return "", errNil
-		}
-		return `\x` + hex.EncodeToString(v), nil
-	}
-	rv := reflect.ValueOf(v)
-	if rv.Kind() == reflect.Pointer && rv.IsNil() {
-		return "", errNil
-	}
-	switch m := v.(type) {
-	case driver.Valuer:
-		dv, err := m.Value()
-		if err != nil {
-			return "", fmt.Errorf("%T has no value", v) // the cause may quote it
-		}
-		return text(dv, depth+1)
-	case encoding.TextMarshaler:
-		b, err := m.MarshalText()
-		if err != nil {
-			return "", fmt.Errorf("%T has no text form", v)
-		}
-		return string(b), nil
-	}
-	return kindText(rv, depth)
+	return nil
 }
 
-func kindText(rv reflect.Value, depth int) (string, error) {
-	switch rv.Kind() {
+// Types that are known by name. They come before any method or kind.
+var (
+	timeType     = reflect.TypeFor[time.Time]()
+	durationType = reflect.TypeFor[time.Duration]()
+	rawType      = reflect.TypeFor[json.RawMessage]()
+	numberType   = reflect.TypeFor[json.Number]()
+	byteType     = reflect.TypeFor[byte]()
+	hardwareType = reflect.TypeFor[net.HardwareAddr]()
+)
+
+// maxTextDepth has room for six dimensions, the most that Postgres has, of
+// pointers in interfaces.
+const maxTextDepth = 24
+
+// text gives the text form of v, and whether it is an array literal.
+func text(v reflect.Value, depth int) (s string, array bool, err error) {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return "", false, errNil
+		}
+		if depth++; depth > maxTextDepth {
+			return "", false, errTooDeep
+		}
+		v = v.Elem()
+	}
+	switch {
+	case !v.IsValid():
+		return "", false, errNil
+	case depth > maxTextDepth:
+		return "", false, errTooDeep
+	}
+	if s, ok, err := namedText(v); ok {
+		return s, false, err
+	}
+	if v.Type() == rawType {
+		raw := v.Bytes()
+		switch {
+		case len(raw) == 0:
+			return "", false, errNil
+		case !json.Valid(raw):
+			return "", false, errRaw
+		}
+		return string(raw), false, nil
+	}
+	f, err := formOf(v)
+	if err != nil {
+		return "", false, err
+	}
+	switch f.kind {
+	case formNull:
+		return "", false, errNil
+	case formText:
+		return f.text, false, nil
+	case formJSON:
+		if isBytes(v.Type()) {
+			return string(f.json), false, nil
+		}
+		return textOfJSON(f.json)
+	case formValue:
+		return text(reflect.ValueOf(f.value), depth+1)
+	}
+	return kindText(v, depth)
+}
+
+// textOfJSON gives the text that stands in a JSON string, and other JSON as it is.
+func textOfJSON(b []byte) (string, bool, error) {
+	switch b = trimBlanks(b); {
+	case string(b) == "null":
+		return "", false, errNil
+	case b[0] != '"':
+		return string(b), false, nil
+	}
+	var s string
+	err := json.Unmarshal(b, &s)
+	return s, false, err
+}
+
+// namedText writes the types that are known by name.
+func namedText(v reflect.Value) (s string, ok bool, err error) {
+	switch v.Type() {
+	case timeType:
+		return timeText(v.Interface().(time.Time)), true, nil
+	case durationType:
+		return durationText(time.Duration(v.Int())), true, nil
+	case numberType:
+		if n := v.String(); isNumber(n) {
+			return n, true, nil
+		}
+		return "", true, errNumber
+	case hardwareType:
+		if v.IsNil() {
+			return "", true, errNil
+		}
+		return net.HardwareAddr(v.Bytes()).String(), true, nil
+	}
+	return "", false, nil
+}
+
+func kindText(v reflect.Value, depth int) (s string, array bool, err error) {
+	switch v.Kind() {
 	case reflect.String:
-		return rv.String(), nil
+		return v.String(), false, nil
 	case reflect.Bool:
-		return strconv.FormatBool(rv.Bool()), nil
+		return strconv.FormatBool(v.Bool()), false, nil
 	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
-		return strconv.FormatInt(rv.Int(), 10), nil
+		return strconv.FormatInt(v.Int(), 10), false, nil
 	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		return strconv.FormatUint(rv.Uint(), 10), nil
-	case reflect.Float32:
-		return floatText(rv.Float(), 32), nil
-	case reflect.Float64:
-		return floatText(rv.Float(), 64), nil
-	case reflect.Pointer:
-		return text(rv.Elem().Interface(), depth+1)
+		return strconv.FormatUint(v.Uint(), 10), false, nil
+	case reflect.Float32, reflect.Float64:
+		return floatText(v.Float(), v.Type().Bits()), false, nil
 	case reflect.Slice, reflect.Array:
-		if rv.Kind() == reflect.Slice && rv.IsNil() {
-			return "", errNil
+		if v.Kind() == reflect.Slice && v.IsNil() {
+			return "", false, errNil
 		}
-		if rv.Type().Elem().Kind() == reflect.Uint8 {
-			return bytesText(rv), nil
+		if v.Type().Elem() == byteType {
+			return bytesText(v), false, nil
 		}
-		return arrayText(rv, depth)
+		if isMultirange(v.Type()) {
+			s, err = multirangeText(v, depth)
+			return s, false, err
+		}
+		s, err = arrayText(v, depth)
+		return s, true, err
 	case reflect.Map, reflect.Struct:
-		b, err := json.Marshal(rv.Interface())
-		if err != nil {
-			return "", fmt.Errorf("%s can't be written as JSON", rv.Type())
+		if isRange(v.Type()) {
+			s, err = rangeText(v, depth)
+			return s, false, err
 		}
-		return string(b), nil
+		var e encoder
+		if err := e.value(v, 1); err != nil {
+			return "", false, err
+		}
+		return textOfJSON(e.buf.Bytes()) // a nil map is null
 	}
-	return "", fmt.Errorf("a value of type %s has no text form", rv.Type())
+	return "", false, fmt.Errorf("a value of type %s has no text form", v.Type())
 }
 
-func bytesText(rv reflect.Value) string {
-	b := make([]byte, rv.Len())
-	reflect.Copy(reflect.ValueOf(b), rv)
+func bytesText(v reflect.Value) string {
+	b := make([]byte, v.Len())
+	reflect.Copy(reflect.ValueOf(b), v)
 	h := hex.EncodeToString(b)
-	if rv.Kind() == reflect.Array && rv.Len() == 16 {
+	if v.Kind() == reflect.Array && v.Len() == 16 {
 		return h[:8] + "-" + h[8:12] + "-" + h[12:16] + "-" + h[16:20] + "-" + h[20:]
 	}
 	return `\x` + h
-}
-
-// arrayText writes a Postgres array literal. Every element that is not an array
-// itself is quoted, so none can be taken for NULL or for structure.
-// See https://www.postgresql.org/docs/current/arrays.html#ARRAYS-IO.
-func arrayText(rv reflect.Value, depth int) (string, error) {
-	var b strings.Builder
-	b.WriteByte('{')
-	for i := range rv.Len() {
-		if i > 0 {
-			b.WriteByte(',')
-		}
-		e := rv.Index(i)
-		t, err := text(e.Interface(), depth+1)
-		switch {
-		case errors.Is(err, errNil):
-			b.WriteString("NULL")
-		case err != nil:
-			return "", fmt.Errorf("element %d: %w", i, err)
-		case isArray(e):
-			b.WriteString(t)
-		default:
-			b.WriteByte('"')
-			for j := range len(t) {
-				if t[j] == '"' || t[j] == '\\' {
-					b.WriteByte('\\')
-				}
-				b.WriteByte(t[j])
-			}
-			b.WriteByte('"')
-		}
-	}
-	b.WriteByte('}')
-	return b.String(), nil
-}
-
-// isArray says whether text wrote e as an array literal.
-func isArray(e reflect.Value) bool {
-	for {
-		switch e.Interface().(type) {
-		case driver.Valuer, encoding.TextMarshaler, json.RawMessage:
-			return false
-		}
-		if e.Kind() != reflect.Interface && e.Kind() != reflect.Pointer {
-			break
-		}
-		e = e.Elem()
-	}
-	k := e.Kind()
-	return (k == reflect.Slice || k == reflect.Array) && e.Type().Elem().Kind() != reflect.Uint8
-}
-
-func floatText(f float64, bits int) string {
-	switch {
-	case math.IsNaN(f):
-		return "NaN"
-	case math.IsInf(f, 1):
-		return "Infinity"
-	case math.IsInf(f, -1):
-		return "-Infinity"
-	}
-	return strconv.FormatFloat(f, 'g', -1, bits)
-}
-
-// timeText writes t as Postgres reads it: the year zero of Go's calendar is 1 BC.
-func timeText(t time.Time) string {
-	t = t.UTC()
-	y := t.Year()
-	if y > 0 && y <= 9999 {
-		return t.Format("2006-01-02T15:04:05.999999999Z07:00")
-	}
-	era := ""
-	if y <= 0 {
-		y, era = 1-y, " BC"
-	}
-	return fmt.Sprintf("%04d-%s%s", y, t.Format("01-02T15:04:05.999999999Z07:00"), era)
 }

@@ -2,17 +2,13 @@ package query
 
 import (
 	"bytes"
-	"database/sql/driver"
-	"encoding"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"reflect"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 )
 
 // Values returns the JSON that stands for a Go value in a write or in the
@@ -26,13 +22,23 @@ import (
 //	slice, array                 an array
 //	nil, nil pointers            null
 //	integers, floats, bool       as they are; "NaN", "Infinity", "-Infinity"
+//	json.Number                  as it is
 //	string kinds                 a string
 //	time.Time, time.Duration,
-//	[]byte, [16]byte kinds       a string as [Text] writes it
+//	[]byte, [16]byte kinds,
+//	net.HardwareAddr, pgtype's
+//	Range and Multirange         a string as [Text] writes it
 //	json.RawMessage              as it is
+//	driver.Valuer                null where its value is NULL
 //	json.Marshaler               what it says
 //	encoding.TextMarshaler       a string
 //	driver.Valuer                the JSON of its value
+//
+// The types that are named here come first, then methods, in this order, then
+// kinds; but the rows of a write and the arguments of a call are their columns,
+// whatever methods their type has. Drivers let the column decide what the string
+// or the bytes of a Valuer are. Here they are a document where they hold a JSON
+// object or array, else text, and bytea where they are bytes that are no text.
 //
 // A field that is absent keeps its column's default in an insert and its value
 // in an update; a field that is null makes the column NULL. Errors name the
@@ -43,78 +49,6 @@ func Values(v any) (json.RawMessage, error) {
 		return nil, err
 	}
 	return e.buf.Bytes(), nil
-}
-
-// payload is the JSON of a write and what has to be said about it.
-type payload struct {
-	json    []byte
-	columns []string // the union of the rows' members, in order of appearance
-	ragged  bool     // the rows don't all have the same members
-}
-
-// payloadOf encodes the rows of a write, or one row where many is false.
-func payloadOf(v any, many bool) (payload, error) {
-	if raw, ok := v.(json.RawMessage); ok {
-		if !json.Valid(raw) {
-			return payload{}, errors.New("the json.RawMessage is not valid JSON")
-		}
-		t := bytes.TrimLeft(raw, " \t\r\n")
-		if t[0] != '{' && (t[0] != '[' || !many) {
-			return payload{}, errShape(many)
-		}
-		return payload{json: raw}, nil
-	}
-	rv := reflect.ValueOf(v)
-	for rv.Kind() == reflect.Pointer && !rv.IsNil() {
-		rv = rv.Elem()
-	}
-	var e encoder
-	switch {
-	case isRow(rv):
-		if err := e.row(rv); err != nil {
-			return payload{}, err
-		}
-		return payload{json: e.buf.Bytes(), columns: e.columns}, nil
-	case many && rv.Kind() == reflect.Slice:
-		e.buf.WriteByte('[')
-		for i := range rv.Len() {
-			if i > 0 {
-				e.buf.WriteByte(',')
-			}
-			row := rv.Index(i)
-			for (row.Kind() == reflect.Pointer || row.Kind() == reflect.Interface) && !row.IsNil() {
-				row = row.Elem()
-			}
-			if !isRow(row) {
-				return payload{}, fmt.Errorf("row %d: %w", i, errShape(many))
-			}
-			if err := e.row(row); err != nil {
-				return payload{}, fmt.Errorf("row %d: %w", i, err)
-			}
-			e.rows++
-		}
-		e.buf.WriteByte(']')
-		return payload{json: e.buf.Bytes(), columns: e.columns, ragged: e.ragged}, nil
-	}
-	return payload{}, errShape(many)
-}
-
-func errShape(many bool) error {
-	if many {
-		return errors.New("rows must be a struct, a map with string keys, a slice of either, or JSON of that shape as a json.RawMessage")
-	}
-	return errors.New("must be a struct, a map with string keys, or a JSON object as a json.RawMessage")
-}
-
-func isRow(rv reflect.Value) bool {
-	switch rv.Kind() {
-	case reflect.Struct:
-		_, isTime := rv.Interface().(time.Time)
-		return !isTime
-	case reflect.Map:
-		return !rv.IsNil() && rv.Type().Key().Kind() == reflect.String
-	}
-	return false
 }
 
 const maxValueDepth = 64
@@ -128,22 +62,6 @@ type encoder struct {
 	ragged  bool
 }
 
-var (
-	timeType     = reflect.TypeFor[time.Time]()
-	durationType = reflect.TypeFor[time.Duration]()
-	rawType      = reflect.TypeFor[json.RawMessage]()
-	numberType   = reflect.TypeFor[json.Number]()
-)
-
-// row writes a row: its columns, whatever methods its type has. What it would
-// marshal to need not be an object, and might be a field's method in truth.
-func (e *encoder) row(rv reflect.Value) error {
-	if rv.Kind() == reflect.Map {
-		return e.mapValue(rv, 0)
-	}
-	return e.structValue(rv, 0)
-}
-
 func (e *encoder) value(rv reflect.Value, depth int) error {
 	if depth > maxValueDepth {
 		return errors.New("values nest too deeply")
@@ -153,104 +71,93 @@ func (e *encoder) value(rv reflect.Value, depth int) error {
 		return nil
 	}
 	if k := rv.Kind(); k == reflect.Pointer || k == reflect.Interface {
-		// What is pointed to is addressable, so methods of the pointer are found.
 		return e.value(rv.Elem(), depth+1)
 	}
 	switch rv.Type() {
-	case timeType, durationType:
+	case timeType, durationType, hardwareType:
 		return e.text(rv)
 	case numberType:
-		if n := rv.String(); json.Valid([]byte(n)) && n[0] != '"' && n[0] != '{' && n[0] != '[' {
+		if n := rv.String(); isNumber(n) {
 			e.buf.WriteString(n)
 			return nil
 		}
-		return errors.New("a json.Number that is not a number")
+		return errNumber
 	case rawType:
 		if rv.Len() == 0 {
 			e.buf.WriteString("null")
 			return nil
 		}
 		if !json.Valid(rv.Bytes()) {
-			return errors.New("a json.RawMessage that is not valid JSON")
+			return errRaw
 		}
 		e.buf.Write(rv.Bytes())
 		return nil
 	}
-	if done, err := e.method(rv, depth); done {
+	f, err := formOf(rv)
+	if err != nil {
 		return err
 	}
+	switch f.kind {
+	case formNull:
+		e.buf.WriteString("null")
+		return nil
+	case formText:
+		return e.string(f.text)
+	case formJSON:
+		e.buf.Write(f.json)
+		return nil
+	case formValue:
+		return e.value(reflect.ValueOf(f.value), depth+1)
+	}
+	return e.kind(rv, depth)
+}
+
+func (e *encoder) kind(rv reflect.Value, depth int) error {
 	switch rv.Kind() {
 	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
 		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		t, err := kindText(rv, 0)
+		t, _, err := kindText(rv, 0)
 		e.buf.WriteString(t)
 		return err
 	case reflect.Float32, reflect.Float64:
-		f := rv.Float()
-		if math.IsNaN(f) || math.IsInf(f, 0) {
+		if f := rv.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
 			return e.text(rv)
 		}
-		e.buf.WriteString(strconv.FormatFloat(f, 'g', -1, rv.Type().Bits()))
+		e.buf.WriteString(floatText(rv.Float(), rv.Type().Bits()))
 		return nil
 	case reflect.String:
-		if s := rv.String(); plain(s) {
-			e.string(s)
-			return nil
-		}
-		return e.text(rv)
+		return e.string(rv.String())
 	case reflect.Slice, reflect.Array:
 		if rv.Kind() == reflect.Slice && rv.IsNil() {
 			e.buf.WriteString("null")
 			return nil
 		}
-		if rv.Type().Elem().Kind() == reflect.Uint8 {
+		if rv.Type().Elem() == byteType || isMultirange(rv.Type()) {
 			return e.text(rv)
 		}
 		return e.array(rv, depth)
 	case reflect.Map:
 		return e.mapValue(rv, depth)
 	case reflect.Struct:
+		if isRange(rv.Type()) {
+			return e.text(rv)
+		}
 		return e.structValue(rv, depth)
 	}
 	return fmt.Errorf("a value of type %s can't be sent", rv.Type())
 }
 
-// method encodes by the value's own methods, if it has any that count.
-func (e *encoder) method(rv reflect.Value, depth int) (done bool, err error) {
-	if rv.Type().PkgPath() == "" && rv.Kind() != reflect.Struct || !rv.CanInterface() {
-		return false, nil // a type without a name of its own has no methods, but those of what a struct embeds
-	}
-	if rv.Kind() != reflect.Pointer && rv.CanAddr() {
-		rv = rv.Addr()
-	}
-	switch m := rv.Interface().(type) {
-	case json.Marshaler:
-		b, err := m.MarshalJSON()
-		if err != nil || !json.Valid(b) {
-			return true, fmt.Errorf("%T can't be written as JSON", m)
-		}
-		e.buf.Write(b)
-		return true, nil
-	case encoding.TextMarshaler:
-		return true, e.text(rv)
-	case driver.Valuer:
-		v, err := m.Value()
-		if err != nil {
-			return true, fmt.Errorf("%T has no value", m)
-		}
-		return true, e.value(reflect.ValueOf(v), depth+1)
-	}
-	return false, nil
-}
-
-// text writes the value's text form as a JSON string.
+// text writes the value's text form as a JSON string, or null where it is NULL.
 func (e *encoder) text(rv reflect.Value) error {
-	t, err := Text(rv.Interface())
-	if err != nil {
+	t, _, err := text(rv, 0)
+	switch {
+	case errors.Is(err, errNil):
+		e.buf.WriteString("null")
+		return nil
+	case err != nil:
 		return err
 	}
-	e.string(t)
-	return nil
+	return e.string(t)
 }
 
 // plain says whether a text is a JSON string as it is, between quotes.
@@ -263,17 +170,21 @@ func plain(s string) bool {
 	return true
 }
 
-func (e *encoder) string(s string) {
+func (e *encoder) string(s string) error {
 	if plain(s) {
 		e.buf.WriteByte('"')
 		e.buf.WriteString(s)
 		e.buf.WriteByte('"')
-		return
+		return nil
+	}
+	if err := storable(s); err != nil {
+		return err
 	}
 	enc := json.NewEncoder(&e.buf)
 	enc.SetEscapeHTML(false)
 	_ = enc.Encode(s) // a valid UTF-8 string always encodes
 	e.buf.Truncate(e.buf.Len() - 1)
+	return nil
 }
 
 func (e *encoder) array(rv reflect.Value, depth int) error {
@@ -302,7 +213,7 @@ func (e *encoder) mapValue(rv reflect.Value, depth int) error {
 	slices.SortFunc(keys, func(a, b reflect.Value) int { return strings.Compare(a.String(), b.String()) })
 	o := e.open(depth)
 	for _, k := range keys {
-		if err := o.member(k.String(), rv.MapIndex(k)); err != nil {
+		if err := o.member(k.String(), rv.MapIndex(k), depth > 0); err != nil {
 			return err
 		}
 	}
@@ -315,13 +226,16 @@ func (e *encoder) structValue(rv reflect.Value, depth int) error {
 	if err != nil {
 		return err
 	}
+	if depth > 0 && len(fields) == 0 && rv.NumField() > 0 {
+		return fmt.Errorf("%s has no exported field and no method that says what it is", rv.Type())
+	}
 	o := e.open(depth)
 	for _, f := range fields {
 		fv, ok := f.in(rv)
 		if !ok || f.omit(fv) {
 			continue
 		}
-		if err := o.member(f.name, fv); err != nil {
+		if err := o.member(f.name, fv, false); err != nil {
 			return err
 		}
 	}
@@ -341,26 +255,26 @@ func (e *encoder) open(depth int) *object {
 	return &object{e: e, depth: depth}
 }
 
-func (o *object) member(name string, v reflect.Value) error {
-	if !plain(name) {
-		if _, err := Text(name); err != nil {
-			return fmt.Errorf("a member name: %w", err)
-		}
-	}
+// member writes one member. Its name goes into errors unless it is data itself, as
+// the keys of a map inside a column are.
+func (o *object) member(name string, v reflect.Value, data bool) error {
 	if o.n > 0 {
 		o.e.buf.WriteByte(',')
 	}
 	o.n++
-	o.e.string(name)
+	if err := o.e.string(name); err != nil {
+		return fmt.Errorf("a member name: %w", err)
+	}
 	o.e.buf.WriteByte(':')
 	if o.depth == 0 && !slices.Contains(o.e.columns, name) {
 		o.e.columns = append(o.e.columns, name)
 		o.e.ragged = o.e.ragged || o.e.rows > 0
 	}
-	if err := o.e.value(v, o.depth+1); err != nil {
+	err := o.e.value(v, o.depth+1)
+	if err != nil && !data {
 		return fmt.Errorf("%q: %w", name, err)
 	}
-	return nil
+	return err
 }
 
 func (o *object) close() {
