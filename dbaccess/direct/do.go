@@ -95,12 +95,11 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result
 	t.end = time.Now()
 	if err != nil {
 		f := failedCall{call: c, stage: stage, schema: b.schemaOf(c), ownTimeout: ok && from != limitNone, readOnly: program.ReadOnly}
-		err = b.runFailure(ctx, f, err)
-		if e, ok := err.(*dbaccess.Error); ok && t.known != nil && stale(f, e.SQLState) {
+		if t.known != nil && stale(f, err) {
 			b.schema.Invalidate()
 			t.again = program.ReadOnly
 		}
-		return err
+		return b.runFailure(ctx, f, err)
 	}
 	return b.finish(c.Query, &ans, &program, res)
 }

@@ -146,33 +146,51 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// neighbour is another client of a pooler that has one connection to the server.
+type neighbour struct {
+	dsn  string
+	pool *pgxpool.Pool
+}
+
+const cleanNeighbour = `authenticator|"$user", public||||off|0|` + `default`
+
+func newNeighbour(t *testing.T, db *pgtest.Database) *neighbour {
+	t.Helper()
+	p := pgtest.NewPooler(t, localpg.PoolerConfig{PoolSize: 1})
+	n := &neighbour{dsn: p.DSN(pgtest.LoginRole, pgtest.LoginPassword, db.Name)}
+	var err error
+	if n.pool, err = pgxpool.New(t.Context(), n.dsn+"&default_query_exec_mode=exec"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(n.pool.Close)
+	return n
+}
+
+// look returns what it finds set.
+func (n *neighbour) look(t *testing.T) string {
+	t.Helper()
+	var s string
+	err := n.pool.QueryRow(t.Context(), `select concat_ws('|', current_user, current_setting('search_path'),
+		current_setting('request.jwt.claims', true), coalesce(current_setting('response.status', true), ''), coalesce(current_setting('twinpath.inserted', true), ''),
+		current_setting('transaction_read_only'), current_setting('statement_timeout'),
+		case when current_setting('timezone') = 'Asia/Seoul' then 'Seoul' else 'default' end)`).Scan(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // A neighbour on the same server connection finds none of a call's settings,
 // whatever became of the call.
 func TestNothingIsLeftBehind(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
-	p := pgtest.NewPooler(t, localpg.PoolerConfig{PoolSize: 1})
-	dsn := p.DSN(pgtest.LoginRole, pgtest.LoginPassword, db.Name)
-	b := open(t, direct.Config{DSN: dsn, MaxConns: 1})
-	neighbour, err := pgxpool.New(t.Context(), dsn+"&default_query_exec_mode=exec")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer neighbour.Close()
-	look := func() string {
-		var s string
-		err := neighbour.QueryRow(t.Context(), `select concat_ws('|', current_user, current_setting('search_path'),
-			current_setting('request.jwt.claims', true), current_setting('transaction_read_only'), current_setting('statement_timeout'))`).Scan(&s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return s
-	}
-	const clean = `authenticator|"$user", public||off|0`
+	n := newNeighbour(t, db)
+	b := open(t, direct.Config{DSN: n.dsn, MaxConns: 1})
 	for _, q := range []query.Query{lists, query.From("nopes"), query.From("secrets"), lists.Where(query.Eq("id", "x"))} {
 		_, _ = b.Do(t.Context(), call(q, alice))
-		if got := look(); got != clean {
-			t.Errorf("after %v: %s, want %s", q, got, clean)
+		if got := n.look(t); got != cleanNeighbour {
+			t.Errorf("after %v: %s, want %s", q, got, cleanNeighbour)
 		}
 	}
 	if got := body(t, b, lists, anon); got != `[{"id":2,"title":"Alice public"}]` {

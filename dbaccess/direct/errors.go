@@ -263,7 +263,7 @@ func (b *Backend) serverFailure(f failedCall, pg *pgconn.PgError) error {
 		e.Code, e.HTTPStatus = r.Code, r.Status
 		text = dbaccess.ServerText{Message: r.Message, Detail: r.Details, Hint: r.Hint}
 	case pg.Code == "42P01" && f.stage == stageMain && f.call.Query.Op != query.OpCall && fromStatement(pg):
-		e.Code, e.HTTPStatus = codeTable, 404
+		e.Code, e.SQLState, e.HTTPStatus = codeTable, "", 404 // PostgREST would not have asked the database
 		text = dbaccess.ServerText{Message: "Could not find the table '" + f.schema + "." + f.call.Query.From + "' in the schema cache"}
 	}
 	e.Kind = dbaccess.KindOf(e.Code, e.HTTPStatus)

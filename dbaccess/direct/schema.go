@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
 	"github.com/twinpath/twinpath/dbaccess/internal/compile"
@@ -135,11 +137,12 @@ func schemaLoadFailure(ctx context.Context, err error) error {
 
 // stale says whether a server's error makes it likely that the schema is not what
 // it was when the statement was compiled.
-func stale(f failedCall, code string) bool {
-	if f.stage != stageMain {
+func stale(f failedCall, err error) bool {
+	pg, ok := errors.AsType[*pgconn.PgError](err)
+	if !ok || f.stage != stageMain {
 		return false
 	}
-	switch code {
+	switch pg.Code {
 	case "42P01", "42703", "42883", "42704": // table, column, function, type
 		return true
 	}
