@@ -135,7 +135,7 @@ func windowless(items []query.Item) []query.Item {
 // What the REST compiler writes of a write or a call, the parser reads back.
 func TestRoundTripWrites(t *testing.T) {
 	t.Parallel()
-	for seed := range uint64(8_000) {
+	for seed := range uint64(3_000) {
 		r := random{rand.New(rand.NewPCG(seed, 2))}
 		want := r.writeSpec()
 		if seed%2 == 0 {
