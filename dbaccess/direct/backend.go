@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -20,6 +21,7 @@ type Backend struct {
 	calls   sync.WaitGroup
 	suspect time.Duration // how long idle
 	schema  *catalog.Source
+	loads   atomic.Uint64 // of the schema that have ended
 
 	mu     sync.RWMutex
 	pool   *pgxpool.Pool // made by the first call or Start, or the app's

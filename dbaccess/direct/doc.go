@@ -16,6 +16,18 @@
 // nothing is prepared under a name, so it works on any pooler and on an app's own
 // pgxpool in its default exec mode.
 //
+// Embeds, writes and function calls are compiled with what is known of the schema:
+// tables, relationships, functions. The first query that needs it reads it from
+// pg_catalog, as the login role and in a round trip of its own, and the rest find it
+// there; [Config.SchemaCache] hands it to a process that must start fast. A query
+// that finds it wrong, because there was a migration, has it read again.
+//
+// A write runs in one round trip too, guards included: where it would return another
+// number of rows than one that was asked for, or change more than it may, the
+// statement itself fails and nothing is changed. No write is ever sent twice. When
+// the connection breaks before its commit is confirmed, the error says that
+// nobody knows what became of it.
+//
 // The pool's login role must not be the role that callers act as. Use a role of
 // its own, NOINHERIT, that was granted the callers' roles: a mistake is then a
 // refusal by Postgres. A call whose role is the login role fails inside of the

@@ -38,6 +38,45 @@ func ExampleNew() {
 	// Output: [{"ticker":"T01","name":"Company 1"}] <nil>
 }
 
+// A build step saves what the path has to know of the schema; a function that must
+// start fast is given it.
+func ExampleBackend_SchemaCache() {
+	ctx := context.Background()
+	server, drop, err := pgtest.OpenGolden(ctx) // a PgBouncer of the tests
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer func() { _ = drop() }()
+
+	build, err := direct.New(direct.Config{DSN: server.PoolerDSN})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer build.Close(ctx)
+	saved, err := build.SchemaCache(ctx)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+
+	path, err := direct.New(direct.Config{DSN: server.PoolerDSN, SchemaCache: saved})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	db, err := dbaccess.New(dbaccess.Config{Direct: path, Default: &auth.Identity{Role: "anon"}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close(ctx)
+	sum, err := dbaccess.One[int](ctx, db, query.Call("add_them", map[string]any{"a": 1, "b": 2}))
+	fmt.Println(sum, err)
+	// Output: 3 <nil>
+}
+
 func ExampleNew_refused() {
 	_, err := direct.New(direct.Config{DSN: "postgres://app:secret@pooler.example:6543/db?timezone=Asia/Seoul"})
 	fmt.Println(err)

@@ -16,10 +16,6 @@ import (
 // phaseCatalog is the time that a call waited for the schema to be read.
 const phaseCatalog = "catalog"
 
-// catalogFloor is the wait for the schema below which it has been there, so that
-// the time is the compiler's rather than a phase of its own.
-const catalogFloor = 100 * time.Microsecond
-
 // newSchema makes the source of what the backend knows of the schema. It loads
 // nothing.
 func (b *Backend) newSchema() (*catalog.Source, error) {
@@ -31,6 +27,7 @@ func (b *Backend) newSchema() (*catalog.Source, error) {
 	}
 	return catalog.NewSource(catalog.Config{
 		Query: b.loadSchema, Schemas: schemas, ExtraSchemas: slices.Clone(b.cfg.SearchPath), Static: b.cfg.known,
+		OnLoad: func(time.Duration, error) { b.loads.Add(1) },
 	})
 }
 
@@ -103,11 +100,12 @@ func (b *Backend) compile(ctx context.Context, c *dbaccess.Call, t *try) (compil
 	return program, compileFailure(err)
 }
 
-// knowSchema gets what is known of the schema, and notes the time that it took.
+// knowSchema gets what is known of the schema. Where that took a load, ours or one
+// that was under way, it notes when the wait began.
 func (b *Backend) knowSchema(ctx context.Context, t *try) error {
-	start := time.Now()
+	start, loads := time.Now(), b.loads.Load()
 	known, err := b.schema.Get(ctx)
-	if t.catalog.IsZero() && time.Since(start) > catalogFloor {
+	if t.catalog.IsZero() && (err != nil || b.loads.Load() != loads) {
 		t.catalog = start
 	}
 	if err != nil {

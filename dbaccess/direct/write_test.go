@@ -249,19 +249,23 @@ func TestTimeoutOfFunction(t *testing.T) {
 	db := pgtest.Golden(t)
 	db.Exec(t, shelf)
 	b := open(t, direct.Config{DSN: db.PoolerDSN})
-	soon, cancel := context.WithTimeout(t.Context(), time.Second)
-	defer cancel()
-	late, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
+	if _, err := b.Do(t.Context(), call(query.Call("here", nil), anon)); err != nil { // reads the schema
+		t.Fatal(err)
+	}
 	for name, tt := range map[string]struct {
-		ctx context.Context
-		q   query.Query
+		within time.Duration
+		q      query.Query
 	}{
-		"the function's":              {t.Context(), query.Call("doze", nil)},
-		"the function's, not ours":    {late, query.Call("doze", nil)},
-		"the caller's, which is ours": {soon, query.Call("doze_on", nil)},
+		"the function's":              {0, query.Call("doze", nil)},
+		"the function's, not ours":    {time.Minute, query.Call("doze", nil)},
+		"the caller's, which is ours": {2 * time.Second, query.Call("doze_on", nil)},
 	} {
-		_, err := b.Do(tt.ctx, call(tt.q, anon))
+		ctx, cancel := t.Context(), context.CancelFunc(func() {})
+		if tt.within > 0 {
+			ctx, cancel = context.WithTimeout(ctx, tt.within)
+		}
+		_, err := b.Do(ctx, call(tt.q, anon))
+		cancel()
 		if e, ok := errors.AsType[*dbaccess.Error](err); !ok || e.SQLState != "57014" || !errors.Is(err, dbaccess.ErrTimeout) {
 			t.Errorf("%s: error %v, want the server's timeout", name, err)
 		}

@@ -20,6 +20,19 @@
 // are refused, because the client would repeat the token to wherever they lead,
 // and every status from 300 on is an error.
 //
+// # Writes
+//
+// No write is ever sent twice, by net/http neither. When no answer comes, or one of a
+// gateway that has none, the error says that nobody knows what became of it.
+//
+// # Long lists
+//
+// A read whose list of values (query.In) would make its URL longer than
+// [Config.MaxURLBytes] is sent as several requests, one after the other, whose rows
+// are put together; they are not one snapshot. A list may hold the same value
+// written in two ways, such as 1 and 01: then its row may come twice. What can't be split is refused before anything is
+// sent, and [Backend.Check] says so without sending.
+//
 // # Errors
 //
 // Errors are *[dbaccess.Error]. An answer that is not PostgREST's, such as a

@@ -44,3 +44,24 @@ func ExampleNew() {
 	// asked for /rest/v1/filings map[and:[(ticker.eq."T05",shares.gte."100")] limit:[1000] select:[ticker,shares]]
 	// [{T05 250} {T05 120}] <nil>
 }
+
+func ExampleBackend_Check() {
+	restPath, err := rest.New(rest.Config{URL: "http://localhost:3000", MaxURLBytes: 100})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer restPath.Close(context.Background())
+
+	tickers := make([]any, 40)
+	for i := range tickers {
+		tickers[i] = fmt.Sprintf("T%02d", i)
+	}
+	several := query.From("filings").Where(query.In("ticker", tickers...)).Spec()
+	fmt.Println(restPath.Check(&several))
+	ordered := query.From("filings").Where(query.In("ticker", tickers...)).OrderBy(query.Asc("id")).Spec()
+	fmt.Println(restPath.Check(&ordered) != nil)
+	// Output:
+	// <nil>
+	// true
+}
