@@ -156,7 +156,7 @@ func (w *restWriter) embedParams(s *query.Spec) error {
 
 // embedFilters writes an embed's conditions.
 func (w *restWriter) embedFilters(e *query.Embed, path embedPath) error {
-	exprs := slices.DeleteFunc(slices.Clone(e.Where), func(x query.Expr) bool { _, every := x.(query.Every); return every })
+	exprs := embedConditions(e)
 	if len(exprs) == 0 {
 		return nil
 	}
@@ -167,6 +167,15 @@ func (w *restWriter) embedFilters(e *query.Embed, path embedPath) error {
 	return w.list(exprs, 0)
 }
 
+// embedConditions are those that say anything.
+func embedConditions(e *query.Embed) []query.Expr {
+	every := func(x query.Expr) bool { _, ok := x.(query.Every); return ok }
+	if !slices.ContainsFunc(e.Where, every) {
+		return e.Where
+	}
+	return slices.DeleteFunc(slices.Clone(e.Where), every)
+}
+
 // embedPath leads to an embed.
 type embedPath []embedStep
 
@@ -175,18 +184,44 @@ type embedStep struct {
 	ambiguous bool // PostgREST could take the name for another embed's
 }
 
-// embedParam starts a parameter of an embed.
-func (w *restWriter) embedParam(path embedPath, kind string) error {
-	if len(w.buf) > 0 {
-		w.str("&")
-	}
-	for _, step := range path {
+// check refuses a path that a parameter of that kind can't be named with.
+func (p embedPath) check(kind string) error {
+	for _, step := range p {
 		switch {
 		case step.ambiguous:
 			return &query.UnsupportedError{Node: "embed", Reason: "its name is that of another embed or of another's table: give it an alias of its own"}
 		case step.name == "not" && kind == "and":
 			return &query.UnsupportedError{Node: "embed", Reason: "PostgREST reads the name not as a negation in the conditions of an embed: give it an alias"}
 		}
+	}
+	return nil
+}
+
+// checkEmbedNames refuses embeds whose conditions, order or window no request has a
+// name for. SQL would have one, but a query means the same on both paths, or
+// nothing on either.
+func checkEmbedNames(s *query.Spec) error {
+	return eachEmbedOf(s.Select, nil, func(e *query.Embed, path embedPath) error {
+		var err error
+		if len(embedConditions(e)) > 0 {
+			err = path.check("and")
+		}
+		if err == nil && (len(e.OrderBy) > 0 || !s.Op.Writes() && (e.HasLimit || e.Offset > 0)) {
+			err = path.check("order")
+		}
+		return err
+	})
+}
+
+// embedParam starts a parameter of an embed.
+func (w *restWriter) embedParam(path embedPath, kind string) error {
+	if len(w.buf) > 0 {
+		w.str("&")
+	}
+	if err := path.check(kind); err != nil {
+		return err
+	}
+	for _, step := range path {
 		w.buf = quoteName(w.buf, step.name)
 		w.str(".")
 	}

@@ -25,6 +25,11 @@ func SQL(s *query.Spec, opts SQLOptions) (Program, error) {
 	if err := checkSpec(s); err != nil {
 		return Program{}, err
 	}
+	if !opts.Arranged {
+		if err := checkEmbedNames(s); err != nil {
+			return Program{}, err
+		}
+	}
 	w := sqlWriter{spec: s, schema: s.Schema, catalog: opts.Catalog, aggregates: opts.Aggregates, arranged: opts.Arranged, name: s.From}
 	if w.schema == "" {
 		w.schema = opts.Schema
