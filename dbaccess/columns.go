@@ -28,10 +28,7 @@ func prepare[T any](db *DB, verb string, q query.Query) (*call, *decode.Plan, er
 func (c *call) selectFor(plan *decode.Plan) error {
 	columns := plan.Columns()
 	if len(c.spec.Select) == 0 {
-		c.spec.Select = make([]query.Item, len(columns))
-		for i, col := range columns {
-			c.spec.Select[i] = query.Col(col.Name)
-		}
+		c.spec.Select = c.db.items(plan)
 		return nil
 	}
 	names := make(map[string]bool, len(c.spec.Select))
@@ -53,4 +50,19 @@ func (c *call) selectFor(plan *decode.Plan) error {
 		return fmt.Errorf("the select list lacks columns of the struct: %s: select them, or leave them out of the struct", strings.Join(missing, ", "))
 	}
 	return nil
+}
+
+// items returns the select list that reads a plan's columns, made at the first
+// call.
+func (db *DB) items(plan *decode.Plan) []query.Item {
+	if made, ok := db.selects.Load(plan); ok {
+		return made.([]query.Item)
+	}
+	columns := plan.Columns()
+	list := make([]query.Item, len(columns))
+	for i, col := range columns {
+		list[i] = query.Col(col.Name)
+	}
+	made, _ := db.selects.LoadOrStore(plan, list)
+	return made.([]query.Item)
 }

@@ -15,11 +15,12 @@ import (
 
 // DB runs queries over one of its two paths. It is safe for concurrent use.
 type DB struct {
-	cfg    Config
-	plans  decode.Cache
-	closed atomic.Bool
-	close  sync.Once
-	cerr   error
+	cfg     Config
+	plans   decode.Cache
+	selects sync.Map // *decode.Plan → []query.Item
+	closed  atomic.Bool
+	close   sync.Once
+	cerr    error
 }
 
 // New makes a DB. It starts nothing and opens no connection: see [DB.Start].
