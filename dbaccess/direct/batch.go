@@ -46,17 +46,16 @@ func run(ctx context.Context, conn *pgconn.PgConn, settings compile.Statement, p
 	return ans, at, err
 }
 
-// queue adds a statement with its arguments in text form and of no type.
+// queue adds a statement with its arguments in text form and of no type. The batch
+// copies them, so those of an ordinary call need no memory of their own.
 func queue(batch *pgconn.Batch, s *compile.Statement) {
-	size := 0
+	var few [16][]byte
+	var short [512]byte
+	args, text := few[:0], short[:0]
 	for _, a := range s.Args {
-		size += len(a)
-	}
-	buf := make([]byte, 0, size)
-	args := make([][]byte, len(s.Args))
-	for i, a := range s.Args {
-		buf = append(buf, a...)
-		args[i] = buf[len(buf)-len(a) : len(buf) : len(buf)]
+		start := len(text)
+		text = append(text, a...)
+		args = append(args, text[start:len(text):len(text)])
 	}
 	batch.ExecParams(s.SQL, args, nil, nil, nil)
 }
