@@ -67,6 +67,7 @@ type call struct {
 	verb  string
 	spec  query.Spec
 	start time.Time
+	sent  Call
 }
 
 // run routes the call, sends it and hands the result to decode, whose time is
@@ -87,7 +88,8 @@ func (c *call) run(ctx context.Context, decode func(*Result) error) (*Result, er
 		ctx = o.CallStart(ctx, start)
 	}
 
-	res, err := backend.Do(ctx, &Call{Query: &c.spec, Identity: id})
+	c.sent = Call{Query: &c.spec, Identity: id}
+	res, err := backend.Do(ctx, &c.sent)
 	received := db.cfg.now()
 	if err == nil && res == nil {
 		err = errors.New("the backend answered nothing")

@@ -47,15 +47,27 @@ func run(ctx context.Context, conn *pgconn.PgConn, settings compile.Statement, p
 }
 
 // queue adds a statement with its arguments in text form and of no type. The batch
-// copies them, so those of an ordinary call need no memory of their own.
+// copies them, so the few and short ones of an ordinary call stay on the stack.
 func queue(batch *pgconn.Batch, s *compile.Statement) {
+	size := 0
+	for _, a := range s.Args {
+		size += len(a)
+	}
 	var few [16][]byte
 	var short [512]byte
-	args, text := few[:0], short[:0]
-	for _, a := range s.Args {
-		start := len(text)
-		text = append(text, a...)
-		args = append(args, text[start:len(text):len(text)])
+	if len(s.Args) <= len(few) && size <= len(short) {
+		rest := short[:]
+		for i, a := range s.Args {
+			n := copy(rest, a)
+			few[i], rest = rest[:n:n], rest[n:]
+		}
+		batch.ExecParams(s.SQL, few[:len(s.Args)], nil, nil, nil)
+		return
+	}
+	args, rest := make([][]byte, len(s.Args)), make([]byte, size)
+	for i, a := range s.Args {
+		n := copy(rest, a)
+		args[i], rest = rest[:n:n], rest[n:]
 	}
 	batch.ExecParams(s.SQL, args, nil, nil, nil)
 }

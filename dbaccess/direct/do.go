@@ -2,7 +2,6 @@ package direct
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -35,7 +34,7 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result
 	if err := ctx.Err(); err != nil {
 		return contextFailure(err, "")
 	}
-	program, settings, err := b.prepare(c)
+	program, set, err := b.prepare(c)
 	if err != nil {
 		return err
 	}
@@ -57,10 +56,7 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result
 
 	deadline, ok := ctx.Deadline()
 	limit, sql := timeout(b.statementTimeout(), deadline, ok, t.acquired)
-	if limit > 0 {
-		settings = append(settings, milliseconds(limit))
-	}
-	ans, stage, err := run(ctx, conn.Conn().PgConn(), compile.Statement{SQL: sql, Args: settings}, &program, t)
+	ans, stage, err := run(ctx, conn.Conn().PgConn(), set.statement(sql, limit), &program, t)
 	t.end = time.Now()
 	if err != nil {
 		return b.runFailure(ctx, failedCall{call: c, stage: stage, schema: b.schema(c), ownTimeout: ok && limit > 0}, err)
@@ -78,27 +74,27 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result
 
 // prepare checks the call and compiles it: nothing is sent for one that fails
 // here.
-func (b *Backend) prepare(c *dbaccess.Call) (compile.Program, []string, error) {
+func (b *Backend) prepare(c *dbaccess.Call) (compile.Program, settings, error) {
 	if err := c.Identity.Validate(); err != nil {
-		return compile.Program{}, nil, identityFailure(c, err)
+		return compile.Program{}, settings{}, identityFailure(c, err)
 	}
 	if strings.EqualFold(strings.TrimSpace(c.Identity.Role), "none") {
-		return compile.Program{}, nil, loginRoleFailure(nil)
+		return compile.Program{}, settings{}, loginRoleFailure(nil)
 	}
 	schema := b.schema(c)
 	path, ok := b.cfg.searchPaths[schema]
 	if !ok {
-		return compile.Program{}, nil, schemaFailure(schema, b.cfg.Schemas)
+		return compile.Program{}, settings{}, schemaFailure(schema, b.cfg.Schemas)
 	}
-	settings, err := b.settingsArgs(c, path)
+	set, err := b.settings(c, path)
 	if err != nil {
-		return compile.Program{}, nil, identityFailure(c, err)
+		return compile.Program{}, settings{}, identityFailure(c, err)
 	}
 	program, err := compile.SQL(c.Query, compile.SQLOptions{Schema: schema, Clock: true})
 	if err != nil {
-		return compile.Program{}, nil, compileFailure(err)
+		return compile.Program{}, settings{}, compileFailure(err)
 	}
-	return program, slices.Clip(settings), nil
+	return program, set, nil
 }
 
 func (b *Backend) schema(c *dbaccess.Call) string {

@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/internal/compile"
 )
 
 // The first statement of every batch makes the caller's settings, in PostgREST's
@@ -72,20 +73,31 @@ func timeout(dsn time.Duration, deadline time.Time, hasDeadline bool, now time.T
 	return 0, settingsSQL
 }
 
-// settingsArgs are the arguments of the settings statement but the timeout.
-func (b *Backend) settingsArgs(c *dbaccess.Call, path string) ([]string, error) {
+// settings are the arguments of the settings statement. The last is the timeout,
+// which most calls have none of.
+type settings [6]string
+
+func (b *Backend) settings(c *dbaccess.Call, path string) (settings, error) {
 	claims, err := c.Identity.ClaimsWithRole()
 	if err != nil {
-		return nil, err
+		return settings{}, err
 	}
 	method := "GET"
 	if c.Query.Head {
 		method = "HEAD"
 	}
-	return append(make([]string, 0, 6), path, c.Identity.Role, string(claims), method, "/"+url.PathEscape(c.Query.From)), nil
+	return settings{path, c.Identity.Role, string(claims), method, "/" + url.PathEscape(c.Query.From)}, nil
 }
 
-func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+// statement is the settings statement with the timeout that a call has left, or
+// without one.
+func (s *settings) statement(sql string, limit time.Duration) compile.Statement {
+	if limit <= 0 {
+		return compile.Statement{SQL: sql, Args: s[:len(s)-1]}
+	}
+	s[len(s)-1] = strconv.FormatInt(limit.Milliseconds(), 10)
+	return compile.Statement{SQL: sql, Args: s[:]}
+}
 
 // searchPath writes the value of search_path.
 func searchPath(schema string, extra []string) string {
