@@ -29,7 +29,7 @@ const (
 	settingsTail = `pg_catalog.set_config('role',$2,true),` +
 		`pg_catalog.set_config('request.jwt.claims',$3,true),` +
 		`pg_catalog.set_config('request.method',$4,true),` +
-		`pg_catalog.set_config('request.path',$5,true),` +
+		`pg_catalog.set_config('request.path',pg_catalog.concat('/',$5::text),true),` +
 		`pg_catalog.set_config('request.headers','{}',true),` +
 		`pg_catalog.set_config('request.cookies','{}',true))) n,` +
 		`case when current_user operator(pg_catalog.=) session_user then ` +
@@ -86,7 +86,7 @@ func (b *Backend) settings(c *dbaccess.Call, path string) (settings, error) {
 	if c.Query.Head {
 		method = "HEAD"
 	}
-	return settings{path, c.Identity.Role, string(claims), method, "/" + url.PathEscape(c.Query.From)}, nil
+	return settings{path, c.Identity.Role, string(claims), method, url.PathEscape(c.Query.From)}, nil
 }
 
 // statement is the settings statement with the timeout that a call has left, or
