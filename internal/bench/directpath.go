@@ -3,7 +3,8 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -90,28 +91,33 @@ func pgxSteps(ctx context.Context, pool *pgxpool.Pool, limit int) (filings []fil
 	return filings, err
 }
 
-// directPath compares calls of 1 and 50 rows with hand-written pgx in the same batch.
-func directPath(ctx context.Context, s *session) (budgets []budget, err error) {
-	rig, err := s.rig(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, rows := range []int{1, 50} {
-		name, what := fmt.Sprintf("direct/%drows", rows), fmt.Sprintf("direct path, %d rows", rows)
-		if rows == 1 {
-			name, what = "direct/1row", "direct path, 1 row"
+// directRows compares calls that return so many rows with hand-written pgx in the same batch.
+func directRows(rows int) func(context.Context, *session) ([]budget, error) {
+	return func(ctx context.Context, s *session) (budgets []budget, err error) {
+		rig, err := s.rig(ctx)
+		if err != nil {
+			return nil, err
 		}
 		p, err := directPair(ctx, rig, rig.pooler.Addr(), rows, pgxBatch)
 		if err != nil {
 			return nil, err
 		}
-		found, err := s.compare(p, comparison{name: name, what: what, against: "hand-written pgx, same batch, CollectRows", time: 1.35, objects: 0.4})
-		if err := errors.Join(err, p.close(ctx)); err != nil {
-			return nil, err
-		}
-		budgets = append(budgets, found...)
+		defer closing(&err, p.close)
+		return s.compare(p, comparison{
+			name: "direct/" + countOf(rows), what: "direct path, " + plural(rows),
+			against: "hand-written pgx, same batch, CollectRows", time: 1.35, objects: 0.4,
+		})
 	}
-	return budgets, nil
+}
+
+// countOf is a number of rows in a budget's name.
+func countOf(rows int) string { return strings.ReplaceAll(plural(rows), " ", "") }
+
+func plural(rows int) string {
+	if rows == 1 {
+		return "1 row"
+	}
+	return strconv.Itoa(rows) + " rows"
 }
 
 // link puts 5 ms between client and pooler.

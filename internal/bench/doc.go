@@ -5,7 +5,7 @@
 //	go run .                          all budgets; make bench does this and writes the README's table
 //	go run . -quick                   fewer and shorter rounds
 //	go run . -gates                   only what is counted, nothing by the clock
-//	go run . -run '^direct'           only budgets whose name matches
+//	go run . -run '^direct'           only those groups: direct/trips, direct/5ms, direct/1row, …
 //
 // Each budget is a line
 //

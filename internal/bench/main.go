@@ -26,7 +26,8 @@ var groups = []struct {
 }{
 	{"direct/trips", trips},
 	{"direct/5ms", link},
-	{"direct/rows", directPath},
+	{"direct/1row", directRows(1)},
+	{"direct/50rows", directRows(50)},
 	{"rest", restPath},
 	{"middleware", requests},
 	{"decision", decisions},

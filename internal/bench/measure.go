@@ -14,7 +14,7 @@ type effort struct {
 }
 
 var (
-	full  = effort{rounds: 61, block: 20 * time.Millisecond, counts: 500}
+	full  = effort{rounds: 41, block: 20 * time.Millisecond, counts: 500}
 	quick = effort{rounds: 15, block: 4 * time.Millisecond, counts: 100}
 )
 

@@ -79,10 +79,7 @@ func restPath(ctx context.Context, s *session) (budgets []budget, err error) {
 		if err != nil {
 			return nil, err
 		}
-		c := comparison{name: fmt.Sprintf("rest/%drows", rows), what: fmt.Sprintf("REST path, 1 caller, %d rows", rows), against: against, time: 1.05, objects: 1.05}
-		if rows == 1 {
-			c.name, c.what = "rest/1row", "REST path, 1 caller, 1 row"
-		}
+		c := comparison{name: "rest/" + countOf(rows), what: "REST path, 1 caller, " + plural(rows), against: against, time: 1.05, objects: 1.05}
 		found, err := withServer(ctx, body, rows, 0, func(p *pair, _ *canned) ([]budget, error) { return s.compare(p, c) })
 		if err != nil {
 			return nil, err
