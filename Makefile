@@ -29,7 +29,12 @@ golden: ## Compare both paths with the recorded answers of a real PostgREST (V=1
 	@go run ./dbaccess/internal/golden
 
 .PHONY: bench
-bench: ## Run all benchmarks (BENCHFLAGS="-count 5")
+bench: ## Measure the budgets against peers and write the README's table (ARGS=-quick: a first impression)
+	@.ci/deps test
+	@cd internal/bench && go run . -readme ../../README.md $(ARGS)
+
+.PHONY: gobench
+gobench: ## Run the benchmarks of all packages (BENCHFLAGS="-count 5")
 	@.ci/deps test
 	@.ci/each bench -benchmem $(BENCHFLAGS)
 

@@ -28,7 +28,7 @@ func prepare[T any](db *DB, verb string, q query.Query) (*call, *decode.Plan, er
 func (c *call) selectFor(plan *decode.Plan) error {
 	columns := plan.Columns()
 	if len(c.spec.Select) == 0 {
-		c.spec.Select = items(columns)
+		c.spec.Select = c.db.items(plan)
 		return nil
 	}
 	names := make(map[string]bool, len(c.spec.Select))
@@ -55,6 +55,16 @@ func (c *call) selectFor(plan *decode.Plan) error {
 		return fmt.Errorf("the select list lacks columns of the struct: %s: select them, or leave them out of the struct", strings.Join(missing, ", "))
 	}
 	return nil
+}
+
+// items returns the select list that reads a plan's columns, made at the first
+// call.
+func (db *DB) items(plan *decode.Plan) []query.Item {
+	if made, ok := db.selects.Load(plan); ok {
+		return made.([]query.Item)
+	}
+	made, _ := db.selects.LoadOrStore(plan, items(plan.Columns()))
+	return made.([]query.Item)
 }
 
 // items makes the select list that reads columns.

@@ -15,11 +15,12 @@ import (
 
 // DB runs queries over one of its two paths. It is safe for concurrent use.
 type DB struct {
-	cfg    Config
-	plans  decode.Cache
-	closed atomic.Bool
-	close  sync.Once
-	cerr   error
+	cfg     Config
+	plans   decode.Cache
+	selects sync.Map // *decode.Plan → []query.Item
+	closed  atomic.Bool
+	close   sync.Once
+	cerr    error
 }
 
 // New makes a DB. It starts nothing and opens no connection: see [DB.Start].
@@ -66,6 +67,7 @@ type call struct {
 	verb  string
 	spec  query.Spec
 	start time.Time
+	sent  Call
 }
 
 // run routes the call, sends it and hands the result to decode, whose time is
@@ -86,7 +88,8 @@ func (c *call) run(ctx context.Context, decode func(*Result) error) (*Result, er
 		ctx = o.CallStart(ctx, start)
 	}
 
-	res, err := backend.Do(ctx, &Call{Query: &c.spec, Identity: id})
+	c.sent = Call{Query: &c.spec, Identity: id}
+	res, err := backend.Do(ctx, &c.sent)
 	received := db.cfg.now()
 	if err == nil && res == nil {
 		err = errors.New("the backend answered nothing")

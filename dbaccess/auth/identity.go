@@ -72,18 +72,20 @@ func isObject(b []byte) bool {
 // whose one member "role" is the identity's, whatever the claims say. All else
 // keeps its bytes, numbers included.
 func (id Identity) ClaimsWithRole() (json.RawMessage, error) {
+	if len(id.Claims) > 0 {
+		if !isObject(id.Claims) {
+			return nil, errNotObject
+		}
+		if v, n := lookup(id.Claims, "role"); n == 1 && spells(v, id.Role) {
+			return id.Claims, nil
+		}
+	}
 	role, err := json.Marshal(id.Role)
 	if err != nil {
 		return nil, fmt.Errorf("auth: encode role: %w", err)
 	}
 	if len(id.Claims) == 0 {
 		return append(append([]byte(`{"role":`), role...), '}'), nil
-	}
-	if !isObject(id.Claims) {
-		return nil, errNotObject
-	}
-	if v, n := lookup(id.Claims, "role"); n == 1 && bytes.Equal(v, role) {
-		return id.Claims, nil
 	}
 	out := append(make([]byte, 0, len(id.Claims)+len(role)+len(`"role":,`)), '{')
 	for ms := membersOf(id.Claims); ; {
@@ -97,6 +99,11 @@ func (id Identity) ClaimsWithRole() (json.RawMessage, error) {
 	}
 	out = append(append(out, `"role":`...), role...)
 	return append(out, '}'), nil
+}
+
+// spells says whether a JSON value is that text, written without an escape.
+func spells(v []byte, text string) bool {
+	return len(v) == len(text)+2 && v[0] == '"' && string(v[1:len(v)-1]) == text && strings.IndexByte(text, '\\') < 0
 }
 
 var errNotObject = errors.New("auth: Identity.Claims must be a JSON object")

@@ -37,7 +37,7 @@ func (a *acquisition) Value(key any) any {
 // and ctx allow.
 func (b *Backend) acquire(ctx context.Context, pool *pgxpool.Pool, a *acquisition) (*pgxpool.Conn, error) {
 	a.Context = ctx
-	if b.cfg.AcquireTimeout > 0 {
+	if b.cfg.AcquireTimeout > 0 && !endsWithin(ctx, b.cfg.AcquireTimeout) {
 		bounded, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		timer := time.AfterFunc(b.cfg.AcquireTimeout, func() { a.expire(cancel) })
@@ -55,6 +55,12 @@ func (b *Backend) acquire(ctx context.Context, pool *pgxpool.Pool, a *acquisitio
 	a.made = after.NewConnsCount() > before.NewConnsCount()
 	a.waited = after.EmptyAcquireCount() > before.EmptyAcquireCount()
 	return conn, err
+}
+
+// endsWithin says whether ctx has a deadline before d has passed.
+func endsWithin(ctx context.Context, d time.Duration) bool {
+	deadline, ok := ctx.Deadline()
+	return ok && time.Until(deadline) <= d
 }
 
 // expire ends the wait for a place in the pool, but not one for a connection that

@@ -65,17 +65,28 @@ func run(ctx context.Context, conn *pgconn.PgConn, tx *transaction, t *timeline)
 	return ans, at, err
 }
 
-// queue adds a statement with its arguments in text form and of no type.
+// queue adds a statement with its arguments in text form and of no type. The batch
+// copies them, so the few and short ones of an ordinary call stay on the stack.
 func queue(batch *pgconn.Batch, s *compile.Statement) {
 	size := 0
 	for _, a := range s.Args {
 		size += len(a)
 	}
-	buf := make([]byte, 0, size)
-	args := make([][]byte, len(s.Args))
+	var few [16][]byte
+	var short [512]byte
+	if len(s.Args) <= len(few) && size <= len(short) {
+		rest := short[:]
+		for i, a := range s.Args {
+			n := copy(rest, a)
+			few[i], rest = rest[:n:n], rest[n:]
+		}
+		batch.ExecParams(s.SQL, few[:len(s.Args)], nil, nil, nil)
+		return
+	}
+	args, rest := make([][]byte, len(s.Args)), make([]byte, size)
 	for i, a := range s.Args {
-		buf = append(buf, a...)
-		args[i] = buf[len(buf)-len(a) : len(buf) : len(buf)]
+		n := copy(rest, a)
+		args[i], rest = rest[:n:n], rest[n:]
 	}
 	batch.ExecParams(s.SQL, args, nil, nil, nil)
 }

@@ -16,25 +16,26 @@ import (
 
 // The first statement of every batch makes the caller's settings, in PostgREST's
 // order, and reads the server's clock. Arguments are evaluated from left to right,
-// and concat keeps the values from travelling back.
+// and concat keeps the values from travelling back. Names of one letter are no
+// memory to pgx.
 //
 // Its last column is the guard: it looks at who the statement runs as once the
 // role is set, and fails where that is still the login role. The text that it
 // fails with is no number whatever the role's name is; current_user keeps the
 // planner from finding that out ahead.
 const (
-	settingsHead = `select extract(epoch from pg_catalog.clock_timestamp())::float8,` +
+	settingsHead = `select extract(epoch from pg_catalog.clock_timestamp())::float8 t,` +
 		`pg_catalog.length(pg_catalog.concat(`
 	settingsRead = `pg_catalog.set_config('transaction_read_only','on',true),`
 	settingsPath = `pg_catalog.set_config('search_path',$1,true),`
 	settingsTail = `pg_catalog.set_config('role',$2,true),` +
 		`pg_catalog.set_config('request.jwt.claims',$3,true),` +
 		`pg_catalog.set_config('request.method',$4,true),` +
-		`pg_catalog.set_config('request.path',$5,true),` +
+		`pg_catalog.set_config('request.path',pg_catalog.concat('/',$5::text),true),` +
 		`pg_catalog.set_config('request.headers','{}',true),` +
-		`pg_catalog.set_config('request.cookies','{}',true))),` +
+		`pg_catalog.set_config('request.cookies','{}',true))) n,` +
 		`case when current_user operator(pg_catalog.=) session_user then ` +
-		`pg_catalog.concat('` + guardText + `',pg_catalog.substr(current_user::text,1,0))::int4 end`
+		`pg_catalog.concat('` + guardText + `',pg_catalog.substr(current_user::text,1,0))::int4 end g`
 
 	// The timeout of the DSN takes the place of the login role's.
 	settingsFixed = `pg_catalog.set_config('statement_timeout',$6,true),`
@@ -193,12 +194,12 @@ func method(s *query.Spec) string {
 	return http.MethodGet
 }
 
-// requestPath is that of the same request.
+// requestPath is that of the same request, without its leading slash.
 func requestPath(s *query.Spec) string {
 	if s.Op == query.OpCall {
-		return "/rpc/" + url.PathEscape(s.From)
+		return "rpc/" + url.PathEscape(s.From)
 	}
-	return "/" + url.PathEscape(s.From)
+	return url.PathEscape(s.From)
 }
 
 // searchPath writes the value of search_path.

@@ -20,8 +20,8 @@ type Config struct {
 	// Query runs the statement with text parameters and returns the one column of
 	// its one row. It may be called from any goroutine, but by one at a time. Its
 	// context carries the values of the call that needed the catalog, but not its
-	// deadline or cancellation. May be nil if Static is set: then nothing is ever
-	// loaded.
+	// deadline or cancellation. Required, unless Static is set: without it nothing
+	// is ever loaded.
 	Query func(ctx context.Context, sql string, args []string) ([]byte, error)
 
 	// Schemas are the exposed schemas, the default one first. Defaults to Static's,
@@ -32,7 +32,7 @@ type Config struct {
 	ExtraSchemas []string
 
 	// Static serves until the first Invalidate, so that nothing has to be loaded at
-	// start. It must be of the same Schemas.
+	// start. It must be of the same Schemas. Defaults to none.
 	Static *Catalog
 
 	// MaxAge is how old a catalog may get before it is loaded again. The old one
@@ -48,8 +48,8 @@ type Config struct {
 	// Timeout bounds a load. Defaults to 10 s.
 	Timeout time.Duration
 
-	// OnLoad, if set, is told of every load: how long it took, and the error if it
-	// failed. It must not call the Source.
+	// OnLoad is told of every load: how long it took, and the error if it failed.
+	// It must not call the Source. Defaults to nobody.
 	OnLoad func(took time.Duration, err error)
 }
 

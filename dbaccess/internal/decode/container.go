@@ -45,6 +45,9 @@ func readStrings(d *decoder, v reflect.Value, k kind) error {
 	if k != array {
 		return d.mismatch(stringsType, k, "a slice is read from an array: is the column one?")
 	}
+	if d.texts == nil {
+		d.texts = d.fewTexts[:]
+	}
 	d.texts = d.texts[:0]
 	err := d.items(']', func() error {
 		s, err := d.stringOrNull()

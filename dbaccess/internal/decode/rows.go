@@ -125,6 +125,10 @@ type decoder struct {
 	arena   []byte
 	scratch []byte
 	texts   []string
+
+	// What order and texts begin with.
+	fewColumns [16]int
+	fewTexts   [8]string
 }
 
 func newDecoder(p *Plan, body []byte, o Options) (*decoder, error) {

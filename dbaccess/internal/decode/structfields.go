@@ -119,7 +119,10 @@ func (d *decoder) remember(position, i int) {
 		return
 	}
 	if d.order == nil {
-		d.order = make([]int, 0, len(d.plan.object.fields))
+		d.order = d.fewColumns[:0]
+		if n := len(d.plan.object.fields); n > len(d.fewColumns) {
+			d.order = make([]int, 0, n)
+		}
 	}
 	d.order = append(d.order, i)
 }

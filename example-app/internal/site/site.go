@@ -40,8 +40,8 @@ type Config struct {
 	Companies []CompanyName
 	// TracesGo completes the sentence "… is a Sentry transaction of this process, …". Required.
 	TracesGo string
-	// Parts says on the home page what the site runs on, Notices what is out of the ordinary. Both
-	// default to nothing.
+	// Parts says on the home page what the site runs on, Notices what is out of the ordinary.
+	// Defaults to nothing.
 	Parts, Notices []string
 	// Logger gets failed requests. Defaults to slog.Default.
 	Logger *slog.Logger

@@ -33,17 +33,9 @@ func (s *Stack) startPostgres(ctx context.Context) error {
 	} else if err := s.runPostgres(ctx); err != nil {
 		return err
 	}
-	started := time.Now()
-	state, err := stock.Load(ctx, s.admin)
-	if err != nil {
-		return err
-	}
-	if err := stock.CreateLogin(ctx, s.admin, stock.Login{Name: s.login.user, Password: s.login.password, Roles: s.roles()}); err != nil {
-		return err
-	}
 	version, err := serverVersion(ctx, s.admin)
 	if err != nil {
-		return err
+		return fmt.Errorf("ask Postgres for its version: %w", err)
 	}
 	t, err := parseTarget("DATABASE_URL", s.admin)
 	if err != nil {
@@ -54,6 +46,15 @@ func (s *Stack) startPostgres(ctx context.Context) error {
 		origin = "from DATABASE_URL"
 	}
 	s.report("postgres", "PostgreSQL %s on %s, %s", version, t.addr, origin)
+
+	started := time.Now()
+	state, err := stock.Load(ctx, s.admin)
+	if err != nil {
+		return err
+	}
+	if err := stock.CreateLogin(ctx, s.admin, stock.Login{Name: s.login.user, Password: s.login.password, Roles: s.roles()}); err != nil {
+		return err
+	}
 	data := fmt.Sprintf("%d companies, %d insider transactions in schema %s", stock.Companies, stock.Transactions, stock.Schema)
 	if state == stock.Loaded {
 		s.report("data", "%s, loaded in %.1fs", data, time.Since(started).Seconds())

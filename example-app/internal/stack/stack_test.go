@@ -315,7 +315,7 @@ func TestStartRefuses(t *testing.T) {
 		{"PostgREST without its secret", environment{"DATABASE_URL": "postgres://u:hunter2@h/d", "POSTGREST_URL": stranger.URL}, 0, "without PGRST_JWT_SECRET"},
 		{"short secret", environment{"PGRST_JWT_SECRET": "hunter2"}, 0, "shorter than the 32 bytes"},
 		{"malformed DSN", environment{"DATABASE_URL": "postgres://u:hunter2@h:port/d"}, 0, "DATABASE_URL is no DSN"},
-		{"nobody there", environment{"DATABASE_URL": "postgres://u:hunter2@127.0.0.1:1/d?sslmode=disable"}, 0, "load the demo's data"},
+		{"nobody there", environment{"DATABASE_URL": "postgres://u:hunter2@127.0.0.1:1/d?sslmode=disable"}, 0, "ask Postgres for its version"},
 		{"socket and rtt", environment{"DATABASE_URL": "host=/run/postgresql user=u password=hunter2"}, time.Millisecond, "Unix socket"},
 		{"verified TLS and rtt", environment{"DATABASE_URL": "postgres://u:hunter2@example.org/d?sslmode=verify-full"}, time.Millisecond, "verify-full"},
 		{"negative rtt", nil, -1, "negative"},
