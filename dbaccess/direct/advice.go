@@ -21,6 +21,9 @@ func adviceFor(f failedCall, pg *pgconn.PgError) string {
 	if f.stage == stageSettings {
 		switch pg.Code {
 		case "22023":
+			if f.call != nil && f.call.Query.TimeZone != "" {
+				return "the query's time zone is unknown to the server, or the identity's role does not exist in this database"
+			}
 			return "the identity's role does not exist in this database: create it, or correct the token's claim"
 		case "42501":
 			return "the pool's login role may not act as the identity's role: GRANT the latter to the former"

@@ -44,6 +44,22 @@ func TestCompare(t *testing.T) {
 			corpus.Case{Status: 200, Response: `[1]`, ResponseHeaders: map[string]string{"content-range": "0-0/*"}},
 			&corpus.Answer{Status: 200, Body: []byte(`[1]`), HasRange: true, Rows: 2, Total: -1}, "2 rows of -1, want 1 of -1",
 		},
+		"rows inserted": {
+			corpus.Case{Method: "POST", Path: "t", Status: 201, Response: `[1,2]`, ResponseHeaders: map[string]string{"content-range": "*/*"}},
+			&corpus.Answer{Status: 201, Body: []byte(`[1,2]`), HasRange: true, Rows: 1, Total: -1}, "1 rows of -1, want 2 of -1",
+		},
+		"rows inserted, not known": {
+			corpus.Case{Method: "POST", Path: "t", Status: 201, Response: `[1]`, ResponseHeaders: map[string]string{"content-range": "*/*"}},
+			&corpus.Answer{Status: 201, Body: []byte(`[1]`), HasRange: true, Rows: -1, Total: -1}, "",
+		},
+		"rows changed, not returned": {
+			corpus.Case{Method: "PATCH", Path: "t", Status: 204, ResponseHeaders: map[string]string{"content-range": "0-29/30"}},
+			&corpus.Answer{Status: 204, HasRange: true, Total: 30}, "",
+		},
+		"rows of a function": {
+			corpus.Case{Method: "POST", Path: "rpc/f", Status: 200, Response: `[1,2]`, ResponseHeaders: map[string]string{"content-range": "0-1/*"}},
+			&corpus.Answer{Status: 200, Body: []byte(`[1,2]`), HasRange: true, Rows: -1, Total: -1}, "-1 rows of -1, want 2 of -1",
+		},
 		"header": {
 			corpus.Case{Status: 200, Response: `[]`, ResponseHeaders: map[string]string{"content-type": "application/json; charset=utf-8"}},
 			&corpus.Answer{Status: 200, Body: []byte(`[]`), Headers: map[string]string{"content-type": "text/plain"}}, "header content-type",
