@@ -70,6 +70,12 @@ func formOf(v reflect.Value) (form, error) {
 	if m == (methods{}) || !v.CanInterface() {
 		return form{}, nil
 	}
+	if isSQLNull(v.Type()) {
+		if !v.FieldByName("Valid").Bool() {
+			return form{kind: formNull}, nil
+		}
+		return form{kind: formValue, value: v.Field(0).Interface()}, nil
+	}
 	if m.pointer {
 		if v.CanAddr() {
 			v = v.Addr()
@@ -115,6 +121,14 @@ func formOf(v reflect.Value) (form, error) {
 		return form{}, fmt.Errorf("%s has no value", v.Type())
 	}
 	return formOfValue(v.Type(), value), nil
+}
+
+// isSQLNull recognizes sql.Null[T], sql.NullInt64 and their kin, which are what
+// they hold: Value would make numbers of a sql.Null[time.Duration] and refuse a
+// sql.Null of a struct.
+func isSQLNull(t reflect.Type) bool {
+	return t.Kind() == reflect.Struct && t.PkgPath() == "database/sql" && strings.HasPrefix(t.Name(), "Null") &&
+		t.NumField() == 2 && t.Field(1).Name == "Valid"
 }
 
 // formOfValue says what a driver value stands for, which its Go type alone does

@@ -27,6 +27,7 @@ import (
 //	[16]byte kinds               a UUID, unless they have a text form of their own
 //	net.HardwareAddr             a macaddr
 //	json.RawMessage              as it is
+//	sql.Null[T], sql.NullX       what they hold
 //	json.Marshaler               the text in the JSON string that it writes, else the
 //	                             JSON; the JSON always where it is a kind of []byte
 //	encoding.TextMarshaler       what it says

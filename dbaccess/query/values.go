@@ -29,6 +29,7 @@ import (
 //	net.HardwareAddr, pgtype's
 //	Range and Multirange         a string as [Text] writes it
 //	json.RawMessage              as it is
+//	sql.Null[T], sql.NullX       null, or what they hold
 //	driver.Valuer                null where its value is NULL
 //	json.Marshaler               what it says
 //	encoding.TextMarshaler       a string

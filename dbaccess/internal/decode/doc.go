@@ -30,12 +30,16 @@
 //	json.Number                numbers, digit by digit, without NaN and infinities
 //	netip.Addr                 inet of a host
 //	netip.Prefix               inet and cidr; a host has the full length
+//	net.HardwareAddr           macaddr, macaddr8; NULL as nil
 //	sql.Null[T], sql.NullX     what T or X takes, and NULL
 //	*T                         what T takes, and NULL as nil
 //	UnmarshalJSONFrom          anything (encoding/json/v2); the method must not keep what it is given, here and below
-//	UnmarshalJSON              anything
+//	UnmarshalJSON              anything; dates, times, NaN and infinities that it refuses are given to Scan
 //	UnmarshalText              text, and the digits of numbers
-//	Scan                       bool; int64, or the digits as string when it is none; string; []byte for objects and arrays; nil for NULL
+//	Scan                       bool; int64, or the digits as string when it is none; string, or time.Time when that is refused;
+//	                           []byte for objects and arrays; nil for NULL
+//	pgtype.Range[T]            range; T takes the bounds; NULL as not valid
+//	pgtype.Multirange[…]       multirange; NULL as nil
 //	bool                       boolean
 //	intN, uintN                integers in range, also quoted ones (oid). 1.0 and 1e3 are errors
 //	float32, float64           numbers in range, rounded; NaN, Infinity, -Infinity

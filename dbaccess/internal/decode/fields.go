@@ -158,7 +158,7 @@ func embedRow(t reflect.Type) (row reflect.Type, ok bool) {
 // tagged field is a row even when it has methods of its own: its author told which columns it has.
 func isValue(t reflect.Type) bool {
 	n := &node{typ: t}
-	return fillNamed(n) || isSQLNull(t) || (fillMethod(n) && !hasTag(t, nil))
+	return fillNamed(n) || isSQLNull(t) || isRange(t) || (fillMethod(n) && !hasTag(t, nil))
 }
 
 func hasTag(t reflect.Type, above []reflect.Type) bool {

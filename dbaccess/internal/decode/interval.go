@@ -42,10 +42,13 @@ func parseInterval(s string) (time.Duration, bool) {
 	p.byte(':')
 	seconds := p.digits(2, 2)
 	nanos := p.fraction()
-	if !p.ok || p.s != "" || minutes > 59 || seconds > 59 || hours >= int(math.MaxInt64/time.Hour) {
+	if !p.ok || p.s != "" || minutes > 59 || seconds > 59 || hours > int(math.MaxInt64/time.Hour) {
 		return 0, false
 	}
 	length := time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute + time.Duration(seconds)*time.Second + time.Duration(nanos)
+	if length < 0 { // the last hour is not a whole one
+		return 0, false
+	}
 	if negative {
 		length = -length
 	}

@@ -96,11 +96,35 @@ func readFrom(d *decoder, v reflect.Value, k kind) error {
 }
 
 func readJSON(d *decoder, v reflect.Value, k kind) error {
+	before := d.pos
 	raw, err := d.raw()
 	if err != nil {
 		return err
 	}
-	return d.call(v, k, v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(raw))
+	err = d.call(v, k, v.Addr().Interface().(json.Unmarshaler).UnmarshalJSON(raw))
+	if err == nil || k != text || !isSpecial(d.src[before+1:d.pos-1]) {
+		return err
+	}
+	if _, ok := v.Addr().Interface().(sql.Scanner); !ok {
+		return err
+	}
+	// Types of database/sql often know such values in Scan alone: pgtype.Float8 knows NaN there, pgtype.Date years BC.
+	v.SetZero()
+	d.pos = before
+	if readScan(d, v, k) != nil {
+		return err
+	}
+	return nil
+}
+
+// isSpecial tells whether s is what Postgres writes for a value that Go's JSON has no form or another form for.
+func isSpecial(s string) bool {
+	switch s {
+	case "NaN", "Infinity", "-Infinity", "infinity", "-infinity":
+		return true
+	}
+	_, ok := parseTime(s)
+	return ok
 }
 
 // readText hands over text, or the digits of a number, which Postgres also calls its text.
@@ -128,7 +152,7 @@ func readText(d *decoder, v reflect.Value, k kind) error {
 }
 
 // readScan hands over the nearest of the values a driver has: bool; int64 for an integer that fits, else the digits of a
-// number as string; string; and []byte for an object or array.
+// number as string; string, and the time.Time in it when the string is refused; and []byte for an object or array.
 func readScan(d *decoder, v reflect.Value, k kind) error {
 	var x any
 	switch k {
@@ -157,7 +181,10 @@ func readScan(d *decoder, v reflect.Value, k kind) error {
 		if err != nil {
 			return err
 		}
-		x = s
+		if answer := v.Addr().Interface().(sql.Scanner).Scan(s); answer != nil {
+			return d.scanTime(v, s, answer)
+		}
+		return nil
 	default:
 		raw, err := d.raw()
 		if err != nil {
@@ -166,6 +193,17 @@ func readScan(d *decoder, v reflect.Value, k kind) error {
 		x = append(d.alloc(len(raw)), raw...)
 	}
 	return d.call(v, k, v.Addr().Interface().(sql.Scanner).Scan(x))
+}
+
+// scanTime hands over as a time.Time, which is what drivers give, the text that Scan refused.
+func (d *decoder) scanTime(v reflect.Value, s string, answer error) error {
+	if t, ok := parseTime(s); ok {
+		v.SetZero()
+		if v.Addr().Interface().(sql.Scanner).Scan(t) == nil {
+			return nil
+		}
+	}
+	return d.call(v, text, answer)
 }
 
 // nullScan asks Scan, as database/sql does: a type that cannot hold NULL answers an error.

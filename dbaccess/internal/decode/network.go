@@ -1,6 +1,7 @@
 package decode
 
 import (
+	"net"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -50,4 +51,21 @@ func (d *decoder) prefix(v reflect.Value, k kind) (netip.Prefix, error) {
 		return netip.Prefix{}, d.mismatch(v.Type(), k, "its text is not an inet or cidr")
 	}
 	return netip.PrefixFrom(a, a.BitLen()), nil
+}
+
+// readHardwareAddr reads macaddr and macaddr8.
+func readHardwareAddr(d *decoder, v reflect.Value, k kind) error {
+	if k != text {
+		return d.mismatch(v.Type(), k, "only macaddr and macaddr8 are read into it")
+	}
+	sp, err := d.text()
+	if err != nil {
+		return err
+	}
+	a, err := net.ParseMAC(d.src[sp.start:sp.end])
+	if err != nil {
+		return d.mismatch(v.Type(), k, "its text is not a macaddr")
+	}
+	v.SetBytes(a)
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"net/netip"
 	"reflect"
 	"strings"
@@ -31,6 +32,7 @@ var (
 	valueType    = reflect.TypeFor[jsontext.Value]()
 	addrType     = reflect.TypeFor[netip.Addr]()
 	prefixType   = reflect.TypeFor[netip.Prefix]()
+	hardwareType = reflect.TypeFor[net.HardwareAddr]()
 	byteType     = reflect.TypeFor[byte]()
 	anyType      = reflect.TypeFor[any]()
 	anyMapType   = reflect.TypeFor[map[string]any]()
@@ -79,6 +81,10 @@ func (b *builder) fill(n *node, strict bool) error {
 		return b.fillPointer(n, strict)
 	case !strict && fillMethod(n):
 		return nil
+	case isRange(t):
+		return b.fillRange(n)
+	case isMultirange(t):
+		return b.fillMultirange(n)
 	}
 	switch t.Kind() {
 	case reflect.Bool:
@@ -128,6 +134,8 @@ func fillNamed(n *node) bool {
 		n.read = readAddr
 	case prefixType:
 		n.read = readPrefix
+	case hardwareType:
+		n.nullable, n.read = true, readHardwareAddr
 	default:
 		return false
 	}
