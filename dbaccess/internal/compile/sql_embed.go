@@ -2,7 +2,6 @@ package compile
 
 import (
 	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
-	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
 // within writes something of another level.
@@ -189,11 +188,11 @@ func (w *sqlWriter) existsOne(c *level) error {
 	return err
 }
 
-// embedState writes whether there is a related row.
-func (w *sqlWriter) embedState(c *level, s query.State) error {
+// embedState writes whether there is a related row, or that there is none.
+func (w *sqlWriter) embedState(c *level, is bool) error {
 	switch {
 	case w.counting:
-		if s == query.Null {
+		if !is {
 			w.str("not ")
 		}
 		return w.existsOne(c)
@@ -204,10 +203,10 @@ func (w *sqlWriter) embedState(c *level, s query.State) error {
 		w.str(".*")
 	}
 	// Unlike IS NULL, this tells a row of nothing but NULLs from no row.
-	if s == query.Null {
-		w.str(" is not distinct from null")
-	} else {
+	if is {
 		w.str(" is distinct from null")
+	} else {
+		w.str(" is not distinct from null")
 	}
 	return nil
 }

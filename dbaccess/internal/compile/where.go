@@ -8,6 +8,12 @@ import (
 
 func (w *sqlWriter) expr(e query.Expr, depth int) error {
 	e, negated := strip(e)
+	if is, ok := e.(query.Is); ok {
+		if c := w.ofEmbed(&is); c != nil {
+			// As PostgREST does: the planner expects other numbers of a negation.
+			return w.embedState(c, (is.State == query.Null) == negated)
+		}
+	}
 	if negated {
 		// NOT binds weaker than every operator that can follow.
 		w.str("not ")
@@ -181,12 +187,15 @@ func quoteElement(b *strings.Builder, v string) {
 	b.WriteByte('"')
 }
 
-func (w *sqlWriter) is(e *query.Is) error {
-	if len(e.Column.Steps) == 0 && (e.State == query.Null || e.State == query.NotNull) {
-		if c := w.at.named(e.Column.Column); c != nil {
-			return w.embedState(c, e.State)
-		}
+// ofEmbed is the embed that e asks about, nil where it asks about a column.
+func (w *sqlWriter) ofEmbed(e *query.Is) *level {
+	if len(e.Column.Steps) > 0 || e.State != query.Null && e.State != query.NotNull {
+		return nil
 	}
+	return w.at.named(e.Column.Column)
+}
+
+func (w *sqlWriter) is(e *query.Is) error {
 	if err := w.path(&e.Column); err != nil {
 		return err
 	}
