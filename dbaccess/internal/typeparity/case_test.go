@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"net/netip"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -78,7 +79,10 @@ func (c typeCase) unfiltered() typeCase {
 	return c
 }
 
-func nameOf[T any]() string { return "`" + reflect.TypeFor[T]().String() + "`" }
+// nameOf is the type's name as people write it.
+func nameOf[T any]() string {
+	return "`" + strings.NewReplacer("interface {}", "any", "uint8", "byte").Replace(reflect.TypeFor[T]().String()) + "`"
+}
 
 // same compares values for identity, times with their zone.
 var same = cmp.Options{

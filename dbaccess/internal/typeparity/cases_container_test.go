@@ -4,6 +4,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"math"
+	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgtype"
@@ -127,4 +128,40 @@ var rangeCases = []typeCase{
 		pgtype.Multirange[pgtype.Range[string]]{}, nil).as("`pgtype.Multirange[pgtype.Range[T]]`"),
 	both("c_nummultirange", pgtype.Multirange[pgtype.Range[pgtype.Numeric]]{rangeOf(inclusive, numericOf("1.5"), numericOf("2.50"), exclusive)}).
 		as("`pgtype.Multirange[pgtype.Range[T]]`"),
+}
+
+// pair is a composite type.
+type pair struct {
+	A *int   `db:"a"`
+	B string `db:"b"`
+}
+
+// otherCases are types that the golden fixture leaves out.
+var otherCases = []typeCase{
+	both("c_oid", uint32(math.MaxUint32)),
+	both("c_oid", int64(7)),
+	both("c_oid", "4294967295"),
+	both("c_name", "pg_class"),
+	both("c_macaddr8", net.HardwareAddr{8, 0, 0x2b, 1, 2, 3, 4, 5}, nil),
+	both("c_macaddr8", "08:00:2b:01:02:03:04:05"),
+	reads("c_hstore", `"a"=>"1", "b"=>NULL`, map[string]*string{"a": ptr("1"), "b": nil}),
+	reads("c_hstore", `"a"=>"1"`, map[string]string{"a": "1"}),
+	becomes("c_hstore", pgtype.Hstore{"a": ptr("1"), "b": nil}, map[string]*string{"a": ptr("1"), "b": nil}),
+	becomes("c_hstore", `"a"=>"1"`, map[string]string{"a": "1"}).as("`string`, its literal"),
+	both("c_pair", pair{ptr(1), oddText}, pair{nil, ""}).as("structs").unfiltered(),
+	both("c_pair", ptr(pair{ptr(1), "x"}), nil).as("pointers to structs").unfiltered(),
+	both("c_pair", map[string]any{"a": json.Number("1"), "b": "x"}).unfiltered(),
+	becomes("c_pair", `(1,"x y")`, pair{ptr(1), "x y"}).as("`string`, its literal").unfiltered(),
+	both("c_pair_arr", []pair{{ptr(1), "x"}}).as("slices of structs").unfiltered(),
+	both("c_pair_arr", []*pair{{ptr(1), oddText}, nil}).as("slices of pointers to structs, with NULLs").unfiltered(),
+	both("c_domain", 7),
+	both("c_domain", sql.NullInt64{Int64: 7, Valid: true}, sql.NullInt64{}),
+	both("c_jsonb_arr", []json.RawMessage{json.RawMessage(`{"a": "x\"y"}`), json.RawMessage(`[1, 2]`), json.RawMessage(`"s"`)}),
+	both("c_jsonb_arr", []document{sampleDocument}).as("slices of structs"),
+	both("c_jsonb_arr", []map[string]string{{"a": oddText}}),
+	both("c_circle", "<(1,2),3>"),
+	becomes("c_circle", pgtype.Circle{P: pgtype.Vec2{X: 1, Y: 2}, R: 3, Valid: true}, "<(1,2),3>").and(
+		reads("c_circle", "<(1,2),3>", pgtype.Circle{P: pgtype.Vec2{X: 1, Y: 2}, R: 3, Valid: true})),
+	both("c_range_arr", []pgtype.Range[int32]{rangeOf[int32](inclusive, 1, 5, exclusive), emptyRange[int32]()}).as("`[]pgtype.Range[T]`"),
+	both("c_range_arr", []string{"[1,5)", "empty"}),
 }

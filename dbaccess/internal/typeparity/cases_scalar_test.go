@@ -37,7 +37,7 @@ func numericOf(s string) pgtype.Numeric {
 var numberCases = []typeCase{
 	both("c_bool", true, false),
 	both("c_bool", ptr(true), nil),
-	both("c_bool", flag(true)).as("named bool kinds"),
+	both("c_bool", switched(true)).as("named bool kinds"),
 	both("c_bool", sql.NullBool{Bool: true, Valid: true}, sql.NullBool{}),
 	both("c_bool", sql.Null[bool]{V: true, Valid: true}, sql.Null[bool]{}),
 	both("c_bool", pgtype.Bool{Bool: false, Valid: true}, pgtype.Bool{}),
@@ -167,6 +167,7 @@ var textCases = []typeCase{
 	both("c_point", pgtype.Point{P: pgtype.Vec2{X: 1.5, Y: -2}, Valid: true}, pgtype.Point{}).unfiltered(),
 	becomes("c_tsvector", "fat:2 cat:3", "'cat':3 'fat':2"),
 	both("c_tsvector", "'a':1A 'b':2B", ""),
+	both("c_tsvector", pgtype.TSVector{Lexemes: []pgtype.TSVectorLexeme{{Word: "cat"}}, Valid: true}, pgtype.TSVector{}),
 	both("c_xml", "<c>&amp;</c>").unfiltered(),
 	both("c_xml", ptr("<c/>"), nil).unfiltered(),
 }

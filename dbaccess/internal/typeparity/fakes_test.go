@@ -234,7 +234,7 @@ type (
 	ticker    string
 	tradeKind string
 	rawBytes  []byte
-	flag      bool
+	switched  bool
 	level     uint8
 	plainID   [16]byte
 )

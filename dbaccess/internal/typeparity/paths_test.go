@@ -25,12 +25,26 @@ type paths struct {
 	id atomic.Int64 // the last row made
 }
 
-// open starts the stand-in on a copy of the golden fixture whose all_types everybody
-// may write to, and both backends.
+// more gives all_types a column of each type that the fixture leaves out, and lets
+// everybody write to it.
+const more = `
+create extension hstore;
+create type pair as (a int, b text);
+create domain positive as int check (value > 0);
+alter table all_types add c_oid oid, add c_name name, add c_macaddr8 macaddr8, add c_hstore hstore, add c_pair pair, add c_pair_arr pair[],
+  add c_domain positive, add c_jsonb_arr jsonb[], add c_circle circle, add c_range_arr int4range[];
+update all_types set c_oid = 4294967295, c_name = 'pg_class', c_macaddr8 = '08:00:2b:01:02:03:04:05', c_hstore = 'a=>1,b=>NULL', c_pair = (1, 'x'),
+  c_pair_arr = array[row(1, 'x')::pair, null], c_domain = 7, c_jsonb_arr = array['{"a": 1}', 'null']::jsonb[], c_circle = '<(1,2),3>',
+  c_range_arr = array['[1,5)', 'empty']::int4range[]
+where id = 1;
+grant insert, update, delete on all_types to anon`
+
+// open starts the stand-in on a copy of the golden fixture with more types, and
+// both backends.
 func open(t testing.TB) *paths {
 	t.Helper()
 	pg := pgtest.Golden(t)
-	pg.Exec(t, "grant insert, update, delete on all_types to anon")
+	pg.Exec(t, more)
 	srv, err := postgresttest.NewServer(postgresttest.Config{DSN: pg.DirectDSN})
 	if err != nil {
 		t.Fatal(err)

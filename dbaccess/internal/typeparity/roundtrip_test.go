@@ -8,7 +8,7 @@ import (
 
 // allCases are all that the page is written from, and more.
 func allCases() []typeCase {
-	return slices.Concat(numberCases, textCases, timeCases, jsonCases, arrayCases, rangeCases)
+	return slices.Concat(numberCases, textCases, timeCases, jsonCases, arrayCases, rangeCases, otherCases)
 }
 
 func TestRoundTrips(t *testing.T) {
