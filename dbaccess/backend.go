@@ -26,6 +26,13 @@ type Starter interface {
 	Start(ctx context.Context) error
 }
 
+// Checker is a [Backend] that can't send every query. The facade asks it about a
+// call whichever path the call takes, so that both refuse the same.
+type Checker interface {
+	// Check returns an *query.UnsupportedError for a query that can't be sent.
+	Check(s *query.Spec) error
+}
+
 // Call is what a backend is asked to do.
 type Call struct {
 	Query    *query.Spec   // with an explicit select list where the verb wants one
@@ -59,6 +66,7 @@ type Phase struct {
 // it made a connection.
 const (
 	PhasePrepare = "prepare" // facade and compiler, before anything is sent
+	PhaseCatalog = "catalog" // direct: reading the database's schema, which the first queries that need it wait for
 	PhaseAcquire = "acquire" // direct: coming by a connection; the parent of queue and connect where one is made
 	PhaseQueue   = "queue"   // direct: waiting for a place in the pool
 	PhaseDNS     = "dns"     // resolving the server's name

@@ -24,7 +24,7 @@ func KindOf(code string, status int) error {
 		return ErrPermission
 	case status == 409:
 		return ErrConflict
-	case status == 502, status == 503, status == 504, status >= 520 && status <= 530:
+	case status == 429, status == 502, status == 503, status == 504, status >= 520 && status <= 530:
 		return ErrUnavailable
 	case status == 408:
 		return ErrTimeout
@@ -42,9 +42,13 @@ var kindOfCode = map[string]error{
 	"PGRST002": ErrUnavailable, // schema cache not built yet
 	"PGRST003": ErrSaturated,   // timed out waiting for a pooled connection
 	"PGRST106": ErrNotFound,    // schema not exposed
+	"PGRST111": nil,            // the database set response.headers to nonsense
+	"PGRST112": nil,            // the database set response.status to nonsense
 	"PGRST125": ErrNotFound,    // invalid path
 	"PGRST200": ErrNotFound,    // relationship
+	"PGRST201": ErrInvalid,     // ambiguous relationship
 	"PGRST202": ErrNotFound,    // function
+	"PGRST203": ErrInvalid,     // ambiguous function
 	"PGRST204": ErrNotFound,    // column
 	"PGRST205": ErrNotFound,    // table
 	"PGRST301": ErrUnauthorized,

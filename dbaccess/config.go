@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"reflect"
 	"time"
 
 	"github.com/twinpath/twinpath/dbaccess/auth"
@@ -66,6 +67,11 @@ func (c Config) validate() error {
 	if c.REST == nil && c.Direct == nil {
 		errs = append(errs, errors.New("Config.REST and Config.Direct are both nil: set at least one, from rest.New or direct.New"))
 	}
+	for field, b := range map[string]Backend{"Config.REST": c.REST, "Config.Direct": c.Direct} {
+		if v := reflect.ValueOf(b); v.Kind() == reflect.Pointer && v.IsNil() {
+			errs = append(errs, fmt.Errorf("%s is a nil %T: leave the field out instead", field, b))
+		}
+	}
 	if c.MaxRows < -1 {
 		errs = append(errs, errors.New("Config.MaxRows must be positive, 0 for the default or -1 for no limit"))
 	}
@@ -83,4 +89,9 @@ func (c Config) validate() error {
 		return fmt.Errorf("dbaccess: %w", errors.Join(errs...))
 	}
 	return nil
+}
+
+// Format prints which paths there are: backends know secrets.
+func (c Config) Format(s fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(s, "dbaccess.Config{REST: %t, Direct: %t}", c.REST != nil, c.Direct != nil)
 }

@@ -18,9 +18,15 @@ type DB struct {
 	cfg     Config
 	plans   decode.Cache
 	selects sync.Map // *decode.Plan → []query.Item
+	checker Checker  // of the REST path, nil when it can send everything
 	closed  atomic.Bool
 	close   sync.Once
 	cerr    error
+}
+
+// Format prints which paths there are: backends know secrets.
+func (db *DB) Format(s fmt.State, _ rune) {
+	_, _ = fmt.Fprintf(s, "dbaccess.DB{REST: %t, Direct: %t}", db.cfg.REST != nil, db.cfg.Direct != nil)
 }
 
 // New makes a DB. It starts nothing and opens no connection: see [DB.Start].
@@ -29,7 +35,9 @@ func New(cfg Config) (*DB, error) {
 	if err := cfg.validate(); err != nil {
 		return nil, err
 	}
-	return &DB{cfg: cfg}, nil
+	db := &DB{cfg: cfg}
+	db.checker, _ = cfg.REST.(Checker)
+	return db, nil
 }
 
 // Start does what the backends have to do before their first call. A DB works
@@ -80,6 +88,11 @@ func (c *call) run(ctx context.Context, decode func(*Result) error) (*Result, er
 	id, err := db.identity(ctx)
 	if err != nil {
 		return nil, c.fail("", err)
+	}
+	if db.checker != nil {
+		if err := db.checker.Check(&c.spec); err != nil {
+			return nil, c.fail("", err)
+		}
 	}
 	routed, backend := db.route(ctx, id, c.spec.Name)
 	ctx = context.WithValue(ctx, inCallKey{}, true)
@@ -190,6 +203,9 @@ func (c *call) fail(p Path, err error) error {
 	}
 	if e, ok := errors.AsType[*Error](err); ok {
 		named := *e
+		if u, ok := errors.AsType[*query.UnsupportedError](err); ok {
+			named.Kind, named.Advice = ErrUnsupported, u.Node+": "+u.Reason
+		}
 		named.Path, named.Op, named.Query = p, c.spec.Op.String(), name
 		return &named
 	}
@@ -208,7 +224,9 @@ func (c *call) fail(p Path, err error) error {
 		if e.Kind == ErrNoIdentity {
 			e.Code, e.HTTPStatus = codeAnonymous, 401
 		}
-		if e.Kind == nil {
+		if u, ok := errors.AsType[*query.UnsupportedError](err); ok {
+			e.Kind, e.Advice = ErrUnsupported, u.Node+": "+u.Reason
+		} else if e.Kind == nil {
 			e.Advice = err.Error()
 		}
 	}

@@ -3,6 +3,7 @@ package dbaccess_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -240,5 +241,96 @@ func TestClose(t *testing.T) {
 	_, err = dbaccess.All[company](asAnon(context.Background()), db, query.From("companies"))
 	if !errors.Is(err, dbaccess.ErrClosed) {
 		t.Errorf("error %v after Close, want ErrClosed", err)
+	}
+}
+
+// asker is a router that looks at its context before it answers.
+type asker struct {
+	db    *dbaccess.DB
+	found []bool
+}
+
+func (r *asker) Route(ctx context.Context, _ dbaccess.RouteRequest) dbaccess.Decision {
+	_, decided := dbaccess.DecisionFrom(ctx)
+	r.found = append(r.found, decided)
+	if _, err := dbaccess.JSON(ctx, r.db, query.From("flags")); err != nil {
+		return dbaccess.Decision{Path: dbaccess.Direct, Reason: "fallback: " + err.Error()}
+	}
+	return dbaccess.Decision{Path: dbaccess.Direct, Reason: "asked"}
+}
+
+func TestARouterMayAskTheDatabase(t *testing.T) {
+	t.Parallel()
+	r := &asker{}
+	rest, direct := &fakeBackend{body: "[]"}, &fakeBackend{body: "[]"}
+	r.db = mustNew(t, dbaccess.Config{REST: rest, Direct: direct, Router: r})
+	ctx := dbaccess.Pin(asAnon(context.Background()))
+	if _, err := dbaccess.All[company](ctx, r.db, query.From("companies")); err != nil {
+		t.Fatal(err)
+	}
+	if d, ok := dbaccess.DecisionFrom(ctx); !ok || d.Reason != "asked" {
+		t.Errorf("pinned to %v, %t", d, ok)
+	}
+	if len(rest.calls) != 1 || rest.calls[0].From != "flags" || len(direct.calls) != 1 {
+		t.Errorf("REST %v, direct %v", rest.calls, direct.calls)
+	}
+	if diff := cmp.Diff([]bool{false}, r.found); diff != "" {
+		t.Errorf("the router's context was decided (-want +got):\n%s", diff)
+	}
+}
+
+func TestNilBackends(t *testing.T) {
+	t.Parallel()
+	var none *fakeBackend
+	_, err := dbaccess.New(dbaccess.Config{REST: &fakeBackend{}, Direct: none})
+	if err == nil || !strings.Contains(err.Error(), "Config.Direct") {
+		t.Errorf("error %v, want one that names Config.Direct", err)
+	}
+}
+
+// secretive is a backend with something to hide.
+type secretive struct {
+	fakeBackend
+	Password string
+}
+
+func TestNothingOfABackendIsPrinted(t *testing.T) {
+	t.Parallel()
+	b := &secretive{Password: canary}
+	cfg := dbaccess.Config{Direct: b}
+	db := mustNew(t, cfg)
+	for _, v := range []any{db, cfg, &cfg} {
+		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x"} {
+			if s := fmt.Sprintf(verb, v); strings.Contains(s, canary) || strings.Contains(s, fmt.Sprintf("%x", canary)) {
+				t.Errorf("%s of %T prints a secret: %s", verb, v, s)
+			}
+		}
+	}
+}
+
+// picky is a REST path that can't send some queries.
+type picky struct{ fakeBackend }
+
+func (*picky) Check(s *query.Spec) error {
+	if s.From == "long" {
+		return &query.UnsupportedError{Node: "in", Reason: "too long"}
+	}
+	return nil
+}
+
+func TestBothPathsRefuseWhatRESTCantSend(t *testing.T) {
+	t.Parallel()
+	direct := &fakeBackend{body: "[]"}
+	db := mustNew(t, dbaccess.Config{REST: &picky{}, Direct: direct, Router: &countingRouter{paths: []dbaccess.Path{dbaccess.Direct}}})
+	ctx := asAnon(context.Background())
+	_, err := dbaccess.JSON(ctx, db, query.From("long"))
+	if _, ok := errors.AsType[*query.UnsupportedError](err); !ok || !errors.Is(err, dbaccess.ErrUnsupported) {
+		t.Errorf("error %v, want an UnsupportedError", err)
+	}
+	if _, err := dbaccess.JSON(ctx, db, query.From("short")); err != nil {
+		t.Error(err)
+	}
+	if len(direct.calls) != 1 {
+		t.Errorf("%d calls were sent, want 1", len(direct.calls))
 	}
 }

@@ -44,6 +44,9 @@ func Each[T any](ctx context.Context, db *DB, q query.Query, unique ...string) i
 				if rows, last, err = decode.RowsAndLast[T](plan, r.Body, db.decoding()); err != nil {
 					return err
 				}
+				if err := p.bound.check(len(rows), r.Body); err != nil {
+					return err
+				}
 				return p.read(len(rows), last)
 			})
 			if err != nil {
@@ -66,6 +69,7 @@ type pager struct {
 	size  int64
 	left  int64 // rows still wanted; -1 means all
 	after []cursor
+	bound bound // of related rows
 	done  bool
 }
 
@@ -104,6 +108,7 @@ func (p *pager) init(unique []string) error {
 		p.after = append(p.after, cursor{order: o})
 	}
 	s.OrderBy = order
+	p.bound = p.call.boundEmbeds()
 	p.where, p.left = s.Where, -1
 	if s.HasLimit {
 		p.left = s.Limit

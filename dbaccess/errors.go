@@ -45,6 +45,12 @@ var (
 	// ErrSaturated means that no connection came free in time. It also answers
 	// errors.Is(err, ErrUnavailable).
 	ErrSaturated = errors.New("no connection free in time")
+	// ErrUnsupported means that a query can't be run, or not alike on both paths.
+	// The error also unwraps to a *query.UnsupportedError. Nothing was sent.
+	ErrUnsupported = errors.New("unsupported query")
+	// ErrUnknownOutcome means that the connection was lost after a write was
+	// sent: it may have been done or not. It is never repeated for you.
+	ErrUnknownOutcome = errors.New("connection lost after sending a write, which may or may not have been done")
 	// ErrClosed means that the DB or its backend has been closed.
 	ErrClosed = errors.New("closed")
 )
@@ -66,6 +72,9 @@ type Error struct {
 	HTTPStatus int    // what PostgREST answers, on both paths; 0 when it would not answer
 	Advice     string // what to do about it, free of values; "" when Kind says it all
 	Kind       error  // the sentinel that the error is, nil when it is none of them
+	// OutcomeUnknown says that a write was sent and may have been done or not. The
+	// error then answers errors.Is(err, ErrUnknownOutcome) beside its kind.
+	OutcomeUnknown bool
 
 	server ServerText
 	cause  error
@@ -81,9 +90,26 @@ type ServerText struct {
 // With returns a copy of e with the server's words and the underlying error,
 // either of which may be zero.
 func (e Error) With(text ServerText, cause error) *Error {
-	e.server, e.cause = text, cause
+	e.server = text
+	if cause != nil {
+		e.cause = silent{cause}
+	}
 	return &e
 }
+
+// silent is an error that still answers errors.Is and errors.As but shows
+// nothing of its text, which may quote values: error reporters walk the chain
+// and send what they find.
+type silent struct{ err error }
+
+func (s silent) Error() string { return fmt.Sprintf("%T", s.err) }
+
+func (s silent) Is(target error) bool { return errors.Is(s.err, target) }
+
+func (s silent) As(target any) bool { return errors.As(s.err, target) }
+
+// Format prints the type for every verb.
+func (s silent) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, s.Error()) }
 
 // Message is the server's message. It may quote values: don't log it or show it
 // to strangers.
@@ -131,13 +157,16 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Unwrap returns the underlying error of the path (a *pgconn.PgError, a
-// net.Error), whose text may quote values.
+// Unwrap returns the underlying error: errors.As finds a *pgconn.PgError or a
+// net.Error in it, whose text may quote values. Its own text is its type.
 func (e *Error) Unwrap() error { return e.cause }
 
 // Is answers for the sentinel, and for what a sentinel implies.
 func (e *Error) Is(target error) bool {
-	if target == ErrUnauthorized && e.HTTPStatus == 401 {
+	switch {
+	case target == ErrUnauthorized && e.HTTPStatus == 401:
+		return true
+	case target == ErrUnknownOutcome && e.OutcomeUnknown:
 		return true
 	}
 	if e.Kind == nil {
@@ -157,7 +186,7 @@ func (e *Error) Is(target error) bool {
 }
 
 // LogValue logs what Error says, as attributes.
-func (e *Error) LogValue() slog.Value {
+func (e Error) LogValue() slog.Value {
 	return slog.GroupValue(
 		slog.String("path", string(e.Path)),
 		slog.String("op", e.Op),
@@ -169,10 +198,10 @@ func (e *Error) LogValue() slog.Value {
 }
 
 // Format prints what Error says for every verb, %+v and %#v included.
-func (e *Error) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, e.Error()) }
+func (e Error) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, e.Error()) }
 
 // MarshalJSON writes what Error says.
-func (e *Error) MarshalJSON() ([]byte, error) {
+func (e Error) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		Path    Path   `json:"path,omitempty"`
 		Op      string `json:"op,omitempty"`

@@ -6,6 +6,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -87,6 +88,8 @@ func TestKindOf(t *testing.T) {
 		{"PGRST003", 504, dbaccess.ErrSaturated},
 		{"PGRST002", 503, dbaccess.ErrUnavailable},
 		{"PGRST100", 400, dbaccess.ErrInvalid},
+		{"PGRST111", 500, nil},
+		{"PGRST201", 300, dbaccess.ErrInvalid},
 		{"PGRST204", 400, dbaccess.ErrNotFound},
 		{"PGRST205", 404, dbaccess.ErrNotFound},
 		{"PGRST301", 401, dbaccess.ErrUnauthorized},
@@ -108,6 +111,7 @@ func TestKindOf(t *testing.T) {
 		{"", 401, dbaccess.ErrUnauthorized},
 		{"", 403, dbaccess.ErrPermission},
 		{"", 409, dbaccess.ErrConflict},
+		{"", 429, dbaccess.ErrUnavailable},
 		{"", 502, dbaccess.ErrUnavailable},
 		{"", 522, dbaccess.ErrUnavailable},
 		{"", 500, nil},
@@ -116,5 +120,36 @@ func TestKindOf(t *testing.T) {
 		if got := dbaccess.KindOf(tt.code, tt.status); got != tt.want {
 			t.Errorf("KindOf(%q, %d) = %v, want %v", tt.code, tt.status, got, tt.want)
 		}
+	}
+}
+
+type valueError struct{ value string }
+
+func (e *valueError) Error() string { return "bad value " + e.value }
+
+func TestCausesAreSilent(t *testing.T) {
+	t.Parallel()
+	cause := &valueError{canary}
+	err := error(dbaccess.Error{Code: "22P02"}.With(dbaccess.ServerText{Message: canary}, fmt.Errorf("%w: %w", cause, context.Canceled)))
+	for e := err; e != nil; e = errors.Unwrap(e) { // as error reporters do
+		assertSilent(t, e)
+		if strings.Contains(e.Error(), canary) {
+			t.Errorf("%T shows a value", e)
+		}
+	}
+	if got, ok := errors.AsType[*valueError](err); !ok || got != cause {
+		t.Error("errors.As does not find the cause")
+	}
+	if !errors.Is(err, context.Canceled) {
+		t.Error("errors.Is does not find the cause")
+	}
+	value := *err.(*dbaccess.Error)
+	for _, verb := range []string{"%v", "%+v", "%#v"} {
+		if s := fmt.Sprintf(verb, value); strings.Contains(s, canary) {
+			t.Errorf("%s of the value prints the server's words: %s", verb, s)
+		}
+	}
+	if b, jerr := json.Marshal(value); jerr != nil || strings.Contains(string(b), canary) {
+		t.Errorf("JSON of the value: %s, %v", b, jerr)
 	}
 }

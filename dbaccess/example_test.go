@@ -161,7 +161,7 @@ func ExampleExec() {
 	fmt.Println(err)
 	// Output:
 	// 1 <nil>
-	// dbaccess: delete watchlist_items: query: unsupported: delete without a condition: it would touch every row: add Where, or Where(query.AllRows()) to mean that
+	// dbaccess: delete watchlist_items: unsupported query: delete without a condition: it would touch every row: add Where, or Where(query.AllRows()) to mean that
 }
 
 func ExampleEach() {

@@ -10,7 +10,8 @@ import (
 // configured path and says so in the decision's reason.
 //
 // Route is asked once per request, at its first database call; the answer is
-// then pinned. See [Pin].
+// then pinned. See [Pin]. Its context is the request's, but not pinned; database
+// calls of the router's own go over REST where there is a choice.
 type Router interface {
 	Route(ctx context.Context, r RouteRequest) Decision
 }
@@ -53,6 +54,7 @@ type (
 	pinKey     struct{}
 	subjectKey struct{}
 	inCallKey  struct{}
+	routingKey struct{}
 )
 
 // pin holds the decision of one request.
@@ -110,8 +112,13 @@ func InCall(ctx context.Context) bool { return ctx.Value(inCallKey{}) != nil }
 
 // decide returns the pinned decision, or asks the router and pins its answer.
 func decide(ctx context.Context, r Router, subject func() string, queryName string) Decision {
+	if ctx.Value(routingKey{}) != nil {
+		return Decision{Path: REST, Variant: string(REST), Reason: "fallback: the router itself asked"}
+	}
 	ask := func() Decision {
-		d := r.Route(ctx, RouteRequest{Subject: subject(), Query: queryName})
+		// The router gets a context that waits for no decision, its own least of all.
+		free := context.WithValue(context.WithValue(ctx, pinKey{}, nil), routingKey{}, true)
+		d := r.Route(free, RouteRequest{Subject: subject(), Query: queryName})
 		if !d.Path.Valid() {
 			d.Path, d.Reason = REST, "fallback: the router named no path"
 		}

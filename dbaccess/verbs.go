@@ -23,7 +23,7 @@ func All[T any](ctx context.Context, db *DB, q query.Query) ([]T, error) {
 		if rows, err = decode.Rows[T](plan, r.Body, db.decoding()); err != nil {
 			return err
 		}
-		return bounded.check(len(rows))
+		return bounded.check(len(rows), r.Body)
 	})
 	if err != nil {
 		return nil, err
@@ -44,9 +44,12 @@ func One[T any](ctx context.Context, db *DB, q query.Query) (T, error) {
 	if c.spec.Op == query.OpSelect && (!c.spec.HasLimit || c.spec.Limit > 2) {
 		c.spec.Limit, c.spec.HasLimit = 2, true // enough to know that there are more
 	}
+	bounded := c.boundEmbeds()
 	_, err = c.run(ctx, func(r *Result) (err error) {
-		row, err = decode.Row[T](plan, r.Body, db.decoding())
-		return err
+		if row, err = decode.Row[T](plan, r.Body, db.decoding()); err != nil {
+			return err
+		}
+		return bounded.check(1, r.Body)
 	})
 	if err != nil {
 		var zero T
@@ -69,6 +72,7 @@ func First[T any](ctx context.Context, db *DB, q query.Query) (T, error) {
 	if !c.spec.HasLimit || c.spec.Limit > 1 {
 		c.spec.Limit, c.spec.HasLimit = 1, true
 	}
+	bounded := c.boundEmbeds()
 	_, err = c.run(ctx, func(r *Result) error {
 		rows, err := decode.Rows[T](plan, r.Body, db.decoding())
 		if err != nil {
@@ -78,7 +82,7 @@ func First[T any](ctx context.Context, db *DB, q query.Query) (T, error) {
 			return &Error{Kind: ErrNoRows}
 		}
 		row = rows[0]
-		return nil
+		return bounded.check(1, r.Body)
 	})
 	if err != nil {
 		var zero T
@@ -105,13 +109,15 @@ func Page[T any](ctx context.Context, db *DB, q query.Query) (rows []T, total in
 		if rows, err = decode.Rows[T](plan, r.Body, db.decoding()); err != nil {
 			return err
 		}
-		return bounded.check(len(rows))
+		return bounded.check(len(rows), r.Body)
 	})
 	switch {
 	case pastEnd(err) && res != nil:
 		return []T{}, res.Total, nil
 	case err != nil:
 		return nil, 0, err
+	case res.Total < 0:
+		return nil, 0, c.fail("", errUncounted())
 	}
 	return rows, res.Total, nil
 }
@@ -140,24 +146,48 @@ func Count(ctx context.Context, db *DB, q query.Query) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	if res.Total < 0 {
+		return 0, c.fail("", errUncounted())
+	}
 	return res.Total, nil
 }
 
-// JSON returns the rows of q as PostgREST writes them: a JSON array. Without a
-// select list it reads every column. Like [All] it fails with ErrTruncated
-// rather than return a list that was cut short.
+// errUncounted is for an answer without the count that was asked for.
+func errUncounted() error {
+	return &Error{Kind: ErrUnavailable, Advice: "the answer lacks its count: does a proxy strip the header Content-Range?"}
+}
+
+// JSON returns the rows of q as PostgREST writes them: a JSON array, or what a
+// function returns that yields no rows, which is nothing for a void one. The
+// bytes are checked to be that, but not decoded. Without a select list it reads
+// every column. Like [All] it fails with ErrTruncated rather than return a list
+// that was cut short.
 func JSON(ctx context.Context, db *DB, q query.Query) (json.RawMessage, error) {
 	c, err := db.newCall("JSON", q)
 	if err != nil {
 		return nil, err
 	}
 	bounded := c.bound()
-	res, err := c.run(ctx, func(r *Result) error { return bounded.check(int(r.Rows)) })
+	res, err := c.run(ctx, func(r *Result) error {
+		if c.spec.Op == query.OpCall && len(r.Body) == 0 {
+			return nil // a function that returns nothing
+		}
+		rows, err := decode.Check(r.Body)
+		if err == nil && rows < 0 && c.spec.Op != query.OpCall {
+			err = errNotArray
+		}
+		if err != nil {
+			return err
+		}
+		return bounded.check(rows, r.Body)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return res.Body, nil
 }
+
+var errNotArray = errors.New("the answer is not an array of rows: is that PostgREST behind the URL?")
 
 func (db *DB) decoding() decode.Options { return decode.Options{NullAsZero: db.cfg.NullAsZero} }
 
@@ -185,8 +215,9 @@ func (c *call) onlyReads() error {
 }
 
 // Exec runs a write or calls a function, and wants no rows back. It returns the
-// number of rows that were added, changed or removed; of a function's doing it
-// knows nothing and returns 0. Unlike the verbs that return rows it needs no
+// number of rows that were added, changed or removed, or -1 when the write was
+// done but the answer lacks the number; of a function's doing it knows nothing
+// and returns 0. Unlike the verbs that return rows it needs no
 // right to read them.
 func Exec(ctx context.Context, db *DB, q query.Query) (affected int64, err error) {
 	c, err := db.newCall("Exec", q)
@@ -204,26 +235,4 @@ func Exec(ctx context.Context, db *DB, q query.Query) (affected int64, err error
 		return 0, err
 	}
 	return res.Total, nil
-}
-
-// bound is the row limit of a list.
-type bound struct {
-	rows int // 0: none of its own to check
-}
-
-// bound gives the call's query the row limit, unless it has a lower one.
-func (c *call) bound() bound {
-	limit := int64(c.db.cfg.MaxRows)
-	if limit < 0 || c.spec.Op.Writes() || c.spec.HasLimit && c.spec.Limit <= limit {
-		return bound{}
-	}
-	c.spec.Limit, c.spec.HasLimit = limit, true
-	return bound{rows: int(limit)}
-}
-
-func (b bound) check(rows int) error {
-	if b.rows > 0 && rows >= b.rows {
-		return ErrTruncated
-	}
-	return nil
 }

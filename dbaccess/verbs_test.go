@@ -227,3 +227,83 @@ func assertSilent(t *testing.T, err error) {
 		}
 	}
 }
+
+func TestEmbedTruncation(t *testing.T) {
+	t.Parallel()
+	type list struct {
+		ID    int64 `db:"id"`
+		Items []struct {
+			Ticker string `db:"ticker"`
+		} `db:"items" embed:"watchlist_items"`
+	}
+	ctx := asAnon(context.Background())
+	const two = `{"id":1,"items":[{"ticker":"A"},{"ticker":"B"}]}`
+	own := query.From("watchlists").Select(query.Col("id"), query.Rel("watchlist_items", query.Col("ticker")).As("items").Top(2))
+	for _, tt := range []struct {
+		name    string
+		maxRows int
+		q       query.Query
+		want    error
+	}{
+		{"reaches the limit", 2, query.From("watchlists"), dbaccess.ErrTruncated},
+		{"below", 3, query.From("watchlists"), nil},
+		{"limit of its own", 2, own, nil},
+		{"higher limit of its own", 2, query.From("watchlists").Select(query.Col("id"), query.Rel("watchlist_items", query.Col("ticker")).As("items").Top(9)), dbaccess.ErrTruncated},
+		{"off", -1, query.From("watchlists"), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			db := mustNew(t, dbaccess.Config{REST: &fakeBackend{body: "[" + two + "]", rows: 1, total: 1}, MaxRows: tt.maxRows})
+			one := mustNew(t, dbaccess.Config{REST: &fakeBackend{body: two, rows: 1}, MaxRows: tt.maxRows})
+			_, errAll := dbaccess.All[list](ctx, db, tt.q)
+			_, errFirst := dbaccess.First[list](ctx, db, tt.q)
+			_, _, errPage := dbaccess.Page[list](ctx, db, tt.q)
+			_, errOne := dbaccess.One[list](ctx, one, tt.q)
+			var errEach error
+			for _, errEach = range dbaccess.Each[list](ctx, db, tt.q, "id") {
+				break
+			}
+			for verb, err := range map[string]error{"All": errAll, "First": errFirst, "Page": errPage, "One": errOne, "Each": errEach} {
+				if !errors.Is(err, tt.want) || tt.want == nil && err != nil {
+					t.Errorf("%s: error %v, want %v", verb, err, tt.want)
+				}
+			}
+		})
+	}
+}
+
+func TestJSONIsChecked(t *testing.T) {
+	t.Parallel()
+	ctx := asAnon(context.Background())
+	for _, body := range []string{``, `null`, `{"id":1}`, `[{"id":1},{"id":`, "[\"\xff\"]", `zzz`, `[]x`} {
+		db := mustNew(t, dbaccess.Config{REST: &fakeBackend{body: body, rows: -1}})
+		if got, err := dbaccess.JSON(ctx, db, query.From("t")); err == nil {
+			t.Errorf("%q: returned %s without an error", body, got)
+		}
+	}
+	db := mustNew(t, dbaccess.Config{REST: &fakeBackend{body: `[1,2]`, rows: -1}, MaxRows: 2})
+	if _, err := dbaccess.JSON(ctx, db, query.From("t")); !errors.Is(err, dbaccess.ErrTruncated) {
+		t.Errorf("rows that the answer did not count: error %v, want ErrTruncated", err)
+	}
+	for _, body := range []string{``, `{"id":1}`, `5`, `[1]`} {
+		db := mustNew(t, dbaccess.Config{REST: &fakeBackend{body: body}})
+		if got, err := dbaccess.JSON(ctx, db, query.Call("f", nil)); err != nil || string(got) != body {
+			t.Errorf("what a function returns: %s, %v; want %s", got, err, body)
+		}
+	}
+}
+
+func TestAnAnswerWithoutItsCount(t *testing.T) {
+	t.Parallel()
+	ctx := asAnon(context.Background())
+	db := mustNew(t, dbaccess.Config{REST: &fakeBackend{body: `[]`, total: -1}})
+	if n, err := dbaccess.Count(ctx, db, query.From("companies")); !errors.Is(err, dbaccess.ErrUnavailable) {
+		t.Errorf("Count = %d, %v; want ErrUnavailable", n, err)
+	}
+	if _, n, err := dbaccess.Page[company](ctx, db, query.From("companies")); !errors.Is(err, dbaccess.ErrUnavailable) {
+		t.Errorf("Page's total = %d, %v; want ErrUnavailable", n, err)
+	}
+	if n, err := dbaccess.Exec(ctx, db, query.Delete("companies").Where(query.AllRows())); n != -1 || err != nil {
+		t.Errorf("Exec = %d, %v; want -1 for a write that was done", n, err)
+	}
+}

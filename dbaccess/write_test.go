@@ -126,12 +126,13 @@ func TestEmbedTags(t *testing.T) {
 	if _, err := dbaccess.All[filing](asAnon(context.Background()), mustNew(t, dbaccess.Config{REST: b}), query.From("insider_transactions")); err != nil {
 		t.Fatal(err)
 	}
+	// The limit is Config.MaxRows.
 	want := []query.Item{
 		query.Col("id"),
-		query.Embed{Relation: "insiders", Hint: "insider_transactions_approver_fkey", Alias: "approver", Select: []query.Item{query.Col("full_name")}},
-		query.Embed{Relation: "companies", Inner: true, Select: []query.Item{
+		query.Embed{Limit: 1000, HasLimit: true, Relation: "insiders", Hint: "insider_transactions_approver_fkey", Alias: "approver", Select: []query.Item{query.Col("full_name")}},
+		query.Embed{Limit: 1000, HasLimit: true, Relation: "companies", Inner: true, Select: []query.Item{
 			query.Col("ticker"),
-			query.Embed{Relation: "sectors", Select: []query.Item{query.Col("name")}},
+			query.Embed{Limit: 1000, HasLimit: true, Relation: "sectors", Select: []query.Item{query.Col("name")}},
 		}},
 	}
 	if diff := cmp.Diff(want, b.last(t).Select, cmp.AllowUnexported(query.Embed{})); diff != "" {

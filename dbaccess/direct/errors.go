@@ -195,6 +195,7 @@ type failedCall struct {
 func (b *Backend) runFailure(ctx context.Context, f failedCall, err error) error {
 	failure := b.batchFailure(ctx, f, err)
 	if e, ok := failure.(*dbaccess.Error); ok && !f.readOnly && mayHaveCommitted(err) {
+		e.OutcomeUnknown = true
 		e.Advice = "the connection ended before the commit was confirmed, so that the write may have been done or not: look before you repeat it"
 	}
 	return failure

@@ -33,7 +33,7 @@ func (t *try) phases() []dbaccess.Phase {
 		add(dbaccess.PhasePrepare, until(t.prepared), false)
 	} else {
 		add(dbaccess.PhasePrepare, t.catalog, false)
-		add(phaseCatalog, until(t.prepared), false)
+		add(dbaccess.PhaseCatalog, until(t.prepared), false)
 	}
 	if t.prepared.IsZero() {
 		return p

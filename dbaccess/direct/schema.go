@@ -13,8 +13,6 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/internal/compile"
 )
 
-// phaseCatalog is the time that a call waited for the schema to be read.
-const phaseCatalog = "catalog"
 
 // newSchema makes the source of what the backend knows of the schema. It loads
 // nothing.

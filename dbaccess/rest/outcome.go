@@ -25,6 +25,7 @@ func (x *exchange) outcome(err error) error {
 	switch {
 	case x.status == 0 && !x.sent(err):
 	case x.status == 0, x.lost(e):
+		e.OutcomeUnknown = true
 		e.Advice = "no answer says what became of the write, so that it may have been done or not: look before you repeat it"
 	case x.status < 300:
 		e.Advice = "the write was done, but its answer could not be read: " + e.Advice

@@ -11,6 +11,8 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
+var _ dbaccess.Checker = (*Backend)(nil)
+
 // Check says whether a query can be sent: its error is that of a query that no
 // request can be made of, an [*query.UnsupportedError] where its URL would be longer than
 // Config.MaxURLBytes and it can't be split. It sends nothing. The facade asks it

@@ -174,7 +174,7 @@ func TestStaleConnection(t *testing.T) {
 				}
 				return
 			}
-			if e := asError(t, err); !errors.Is(err, dbaccess.ErrUnavailable) || !strings.Contains(e.Advice, "done or not") {
+			if e := asError(t, err); !errors.Is(err, dbaccess.ErrUnavailable) || !errors.Is(e, dbaccess.ErrUnknownOutcome) {
 				t.Errorf("error %v with advice %q, want ErrUnavailable that says nobody knows", err, e.Advice)
 			}
 			if n := requests.Load(); n != 2 {

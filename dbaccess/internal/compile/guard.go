@@ -58,17 +58,24 @@ func (w *sqlWriter) guard() {
 	w.str(" end")
 }
 
+// maxQuote is the length of a closing quote, in any language, in UTF-8.
+const maxQuote = 4
+
 // GuardFailure says what PostgREST answers in place of a server's error that a
 // guard has raised, see [SQLOptions]. ok is false for every other error.
 func GuardFailure(sqlstate, message string) (r Reply, ok bool) {
 	if sqlstate != guardState {
 		return Reply{}, false
 	}
-	_, text, found := strings.Cut(message, `"`+guardPrefix)
+	// The server quotes the text as its lc_messages has it.
+	_, text, found := strings.Cut(message, guardPrefix)
 	kind, text, spaced := strings.Cut(text, " ")
-	number, rest, closed := strings.Cut(text, `"`)
-	n, err := strconv.ParseInt(number, 10, 64)
-	if !found || !spaced || !closed || rest != "" || err != nil || n < 0 {
+	digits := 0
+	for digits < len(text) && '0' <= text[digits] && text[digits] <= '9' {
+		digits++
+	}
+	n, err := strconv.ParseInt(text[:digits], 10, 64)
+	if !found || !spaced || err != nil || len(text)-digits > maxQuote {
 		return Reply{}, false
 	}
 	switch guardPrefix + kind + " " {

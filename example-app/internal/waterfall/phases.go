@@ -25,7 +25,7 @@ func phaseOf(s Span) string {
 // its time goes under names that begin with "postgrest.".
 func Phases() []string {
 	return []string{
-		dbaccess.PhasePrepare, dbaccess.PhaseAcquire, dbaccess.PhaseDNS, dbaccess.PhaseConnect, dbaccess.PhaseTCP,
+		dbaccess.PhasePrepare, dbaccess.PhaseCatalog, dbaccess.PhaseAcquire, dbaccess.PhaseQueue, dbaccess.PhaseDNS, dbaccess.PhaseConnect, dbaccess.PhaseTCP,
 		dbaccess.PhaseTLS, dbaccess.PhaseStartup, dbaccess.PhaseSend, dbaccess.PhaseNetwork, dbaccess.PhaseWait,
 		"postgrest.jwt", "postgrest.parse", "postgrest.plan", "postgrest.transaction", "postgrest.response",
 		dbaccess.PhaseDatabase, dbaccess.PhaseRows, dbaccess.PhaseBody, dbaccess.PhaseDecode,
