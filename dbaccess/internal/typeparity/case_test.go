@@ -1,6 +1,7 @@
 package typeparity_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/big"
@@ -103,6 +104,7 @@ var same = cmp.Options{
 // want over each path, to find it by a filter with v, and to see the same JSON.
 func roundTrip[V, W any](t *testing.T, p *paths, c typeCase, v V, want W) {
 	t.Helper()
+	sameForm(t, c, v)
 	cell := query.From("all_types").Columns(c.column)
 	for _, path := range bothPaths {
 		ctx := over(t, path)
@@ -166,4 +168,53 @@ func serverWords(err error) string {
 		return fmt.Sprintf(": %s %s", e.Message(), e.Detail())
 	}
 	return ""
+}
+
+// sameForm checks, without a database, that v is written alike as a map's value and
+// as a struct's field, addressable or not, and that its text is what its JSON is.
+func sameForm[V any](t *testing.T, c typeCase, v V) {
+	t.Helper()
+	fromMap, err := query.Values(map[string]any{c.column: v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := reflect.New(reflect.StructOf([]reflect.StructField{{
+		Name: "F", Type: reflect.TypeFor[V](), Tag: reflect.StructTag(`db:"` + c.column + `"`),
+	}}))
+	row.Elem().Field(0).Set(reflect.ValueOf(&v).Elem())
+	for name, row := range map[string]any{"pointer": row.Interface(), "struct": row.Elem().Interface()} {
+		fromStruct, err := query.Values(row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(fromStruct) != string(fromMap) {
+			t.Errorf("a map has %.200s and a %s %.200s", fromMap, name, fromStruct)
+		}
+	}
+	var written map[string]json.RawMessage
+	if err := json.Unmarshal(fromMap, &written); err != nil {
+		t.Fatal(err)
+	}
+	want, text := string(written[c.column]), ""
+	text, err = query.Text(v)
+	switch {
+	case want == "null":
+		if err == nil {
+			t.Errorf("NULL has the text form %q", text)
+		}
+		return
+	case err != nil:
+		t.Errorf("written as %.200s, but without a text form: %v", want, err)
+	case want[0] == '[' && text[0] == '{': // an array and its literal, which the server holds against each other
+	case want[0] == '"' && want != text: // the same for a JSON document that is a string
+		var s string
+		if err := json.Unmarshal([]byte(want), &s); err != nil {
+			t.Fatal(err)
+		}
+		if s != text {
+			t.Errorf("written as %.200q and compared with %.200q", s, text)
+		}
+	case want != text:
+		t.Errorf("written as %.200s and compared with %.200s", want, text)
+	}
 }

@@ -179,6 +179,9 @@ func writtenFrom(into, from []string) string {
 	only := func(a, b []string) []string {
 		return slices.DeleteFunc(slices.Clone(a), func(name string) bool { return slices.Contains(b, name) })
 	}
+	if len(only(from, into)) == len(from) {
+		return strings.Join(from, "; ")
+	}
 	text := "the same"
 	if missing := only(into, from); len(missing) > 0 {
 		text += " but " + strings.Join(missing, "; ")
