@@ -29,6 +29,7 @@ var groups = []struct {
 	{"direct/1row", directRows(1)},
 	{"direct/50rows", directRows(50)},
 	{"rest", restPath},
+	{"each", eachRows},
 	{"middleware", requests},
 	{"decision", decisions},
 }
