@@ -77,6 +77,11 @@ const (
 	boundEmpty     = 'E'
 )
 
+var (
+	errNullBound = errors.New("is NULL: leave it unbounded instead")
+	errNullRange = errors.New("is NULL, which a multirange does not hold")
+)
+
 // rangeText writes a range literal. Bounds are quoted, so none can be taken for
 // a missing one or for structure.
 // See https://www.postgresql.org/docs/current/rangetypes.html#RANGETYPES-IO.
@@ -118,7 +123,10 @@ func writeBound(b *strings.Builder, kind uint64, v reflect.Value, depth int) err
 		return errors.New("is neither inclusive, exclusive, unbounded nor empty")
 	}
 	t, _, err := text(v, depth+1)
-	if err != nil {
+	switch {
+	case errors.Is(err, errNil):
+		return errNullBound
+	case err != nil:
 		return err
 	}
 	writeQuoted(b, t)
@@ -133,6 +141,9 @@ func multirangeText(v reflect.Value, depth int) (string, error) {
 			b.WriteByte(',')
 		}
 		t, err := rangeText(v.Index(i), depth+1)
+		if err == errNil {
+			err = errNullRange
+		}
 		if err != nil {
 			return "", fmt.Errorf("range %d: %w", i, err)
 		}
