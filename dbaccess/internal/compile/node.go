@@ -11,6 +11,49 @@ import (
 // both sides: nobody writes them, and the recursion must end somewhere.
 const MaxDepth = 64
 
+// MaxComparisons is how many comparisons the filters of a query may hold, those of
+// its embeds together. More are refused on both sides: the time that Postgres takes
+// to plan them grows faster than their number. A list of values (In) is one comparison.
+const MaxComparisons = 10_000
+
+// checkComparisons refuses filters that are too large.
+func checkComparisons(s *query.Spec) error {
+	left := MaxComparisons
+	if countExprs(s.Where, &left, 0) && countItems(s.Select, &left) {
+		return nil
+	}
+	return &query.UnsupportedError{
+		Node: "filter", Reason: "it has more than 10000 comparisons: use In for the values of one column, or pass the values to a function",
+	}
+}
+
+// countExprs takes the comparisons off left and says whether there were enough. What
+// nests too deeply is refused elsewhere.
+func countExprs(exprs []query.Expr, left *int, depth int) bool {
+	for _, e := range exprs {
+		e, _ = strip(e)
+		if l, ok := e.(query.Logic); ok {
+			if depth <= MaxDepth && !countExprs(l.Exprs, left, depth+1) {
+				return false
+			}
+			continue
+		}
+		if *left--; *left < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+func countItems(items []query.Item, left *int) bool {
+	for _, it := range items {
+		if e, ok := it.(query.Embed); ok && !(countExprs(e.Where, left, 0) && countItems(e.Select, left)) {
+			return false
+		}
+	}
+	return true
+}
+
 func errDepth() error {
 	return &query.UnsupportedError{Node: "filter", Reason: "And, Or and Not nest deeper than 64 levels: flatten the filter"}
 }
@@ -72,6 +115,9 @@ func checkSpec(s *query.Spec) error {
 		return err
 	}
 	if err := checkTimeZone(s.TimeZone); err != nil {
+		return err
+	}
+	if err := checkComparisons(s); err != nil {
 		return err
 	}
 	switch {

@@ -112,19 +112,21 @@ func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 	w.buf = make([]byte, 0, 192+len(with)+2*len(from)+32*len(s.Select)+32*len(s.OrderBy))
 	w.buf = append(w.buf, with...)
 	w.str("select ")
+	// Names of one letter are no memory to pgx.
 	w.body()
-	w.str(", ")
+	w.str(" b, ")
 	w.rows()
-	w.str(", ")
+	w.str(" n, ")
 	if err := w.total(from); err != nil {
 		return Program{}, err
 	}
+	w.str(" t")
 	if s.Op != query.OpSelect {
 		w.outcome(opts.Guard)
 	}
 	if opts.Clock {
 		// In the target list of the aggregate, so after the last row went into it.
-		w.str(", extract(epoch from pg_catalog.clock_timestamp())::float8")
+		w.str(", extract(epoch from pg_catalog.clock_timestamp())::float8 c")
 	}
 	w.str(" from (select ")
 	if s.Op.Writes() && !s.Write.Return {

@@ -209,10 +209,11 @@ func (w *sqlWriter) delete() error {
 
 // outcome writes the columns that only writes and calls have.
 func (w *sqlWriter) outcome(guard bool) {
-	for _, setting := range [...]string{"response.status", "response.headers"} {
+	for _, setting := range [...]struct{ name, column string }{{"response.status", "s"}, {"response.headers", "h"}} {
 		w.str(", nullif(pg_catalog.current_setting('")
-		w.str(setting)
-		w.str("', true), '')")
+		w.str(setting.name)
+		w.str("', true), '') ")
+		w.str(setting.column)
 	}
 	w.str(", ")
 	if guard {
@@ -220,6 +221,7 @@ func (w *sqlWriter) outcome(guard bool) {
 	} else {
 		w.inserted()
 	}
+	w.str(" i")
 }
 
 func (w *sqlWriter) inserted() {

@@ -112,15 +112,44 @@ func TestSQLNeedsSchema(t *testing.T) {
 	}
 }
 
-func TestSQLTooManyParameters(t *testing.T) {
+func TestMostComparisons(t *testing.T) {
 	t.Parallel()
-	exprs := make([]q.Expr, 1<<16)
-	for i := range exprs {
-		exprs[i] = q.Eq("c", i)
+	many := func(n int) []q.Expr {
+		exprs := make([]q.Expr, n)
+		for i := range exprs {
+			exprs[i] = q.Eq("c", i)
+		}
+		return exprs
 	}
-	s := q.From("t").Where(q.Or(exprs...)).Spec()
-	if _, err := compile.SQL(&s, compile.SQLOptions{Schema: "public"}); err == nil {
-		t.Error("no error for 65536 parameters, which the protocol can't count")
+	embed := func(in ...q.Expr) q.Query {
+		return q.From("t").Select(q.Col("c"), q.Embed{Relation: "u", Where: in, Select: []q.Item{q.Embed{Relation: "v", Where: many(1)}}})
+	}
+	const most = compile.MaxComparisons
+	for name, tt := range map[string]struct {
+		query   q.Query
+		refused bool
+	}{
+		"one by one":                {q.From("t").Where(many(most)...), false},
+		"one by one, one more":      {q.From("t").Where(many(most + 1)...), true},
+		"or":                        {q.From("t").Where(q.Or(many(most)...)), false},
+		"or, one more":              {q.From("t").Where(q.Or(many(most + 1)...)), true},
+		"nested and not, one more":  {q.From("t").Where(q.Not(q.And(q.Or(many(most)...), q.Not(q.IsNull("d"))))), true},
+		"more than the protocol":    {q.From("t").Where(q.Or(many(1 << 16)...)), true},
+		"list":                      {q.From("t").Where(q.In("c", make([]int, most+1)...)), false},
+		"embeds together":           {embed(many(most - 2)...).Where(many(1)...), false},
+		"embeds together, one more": {embed(many(most - 1)...).Where(many(1)...), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := tt.query.Spec()
+			_, restErr := compile.REST(&s)
+			_, sqlErr := compile.SQL(&s, compile.SQLOptions{Schema: "public"})
+			for side, err := range map[string]error{"REST": restErr, "SQL": sqlErr} {
+				if unsupported, ok := errors.AsType[*q.UnsupportedError](err); ok != tt.refused || ok && unsupported.Node != "filter" {
+					t.Errorf("%s: error %v; refused must be %t", side, err, tt.refused)
+				}
+			}
+		})
 	}
 }
 
