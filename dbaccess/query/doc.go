@@ -19,7 +19,9 @@
 // Filter values are converted to one text form when the filter is built (see
 // [Text]), and both access paths send that same text. A value that has no such
 // form is reported by [Query.Err], and every verb of package dbaccess returns
-// that error before anything is sent.
+// that error before anything is sent. Writes send JSON, which [Values] makes by
+// the same rules: a value means the same in both. Which Go types a column takes and
+// gives is a table in docs/types.md, which tests on both paths write.
 //
 // [Query.Spec] gives the query's content as inert data. Compilers read it; an
 // application has no need to.

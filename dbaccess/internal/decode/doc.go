@@ -20,7 +20,7 @@
 //
 // # Types
 //
-// The first line that fits the Go type is used:
+// The first line that fits the Go type is used; docs/types.md has the same by Postgres type, written from tests:
 //
 //	time.Time                  date, timestamp, timestamptz; in UTC. Without a zone: the wall clock in UTC. Years beyond
 //	                           9999 and BC (44 BC is year -43). infinity is an error that wraps ErrInfinity
