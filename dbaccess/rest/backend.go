@@ -104,6 +104,9 @@ func (b *Backend) send(ctx context.Context, how sending, q *query.Spec, req comp
 	if req.Profile == "" {
 		req.Profile = b.cfg.Schema
 	}
+	if !isHeaderValue(req.Profile) {
+		return &dbaccess.Result{Rows: -1, Total: -1}, schemaError()
+	}
 	x := &exchange{backend: b, ctx: ctx, sending: how, request: req, writes: mayWrite(q)}
 	x.timeline.start = how.start
 	client := postgrest.NewClient(b.client, req.Profile, nil)

@@ -21,6 +21,7 @@ import (
 const (
 	codeNotSingular = "PGRST116"
 	codeRange       = "PGRST103"
+	codeSchema      = "PGRST106"
 	statusRange     = 416
 )
 
@@ -52,6 +53,15 @@ func (x *exchange) statusError() error {
 	}
 	e.Advice = codeAdvice[e.Code]
 	return e.With(dbaccess.ServerText{Message: body.Message, Detail: text(body.Details), Hint: text(body.Hint)}, nil)
+}
+
+// schemaError is the error of a schema whose name no header can carry: it is none
+// that PostgREST could expose to anybody.
+func schemaError() error {
+	return &dbaccess.Error{
+		Path: dbaccess.REST, Code: codeSchema, HTTPStatus: 406, Kind: dbaccess.KindOf(codeSchema, 406),
+		Advice: "the name of the query's schema has a control character, so that PostgREST can't expose it",
+	}
 }
 
 // chosenError is the error of an answer whose status the database has set itself

@@ -209,6 +209,10 @@ func TestQueryThatCantBeSent(t *testing.T) {
 			t.Errorf("From(%q): error = %v, want a *query.UnsupportedError", table, err)
 		}
 	}
+	_, err := b.Do(t.Context(), call(query.From("t").InSchema("a\r\nX: b")))
+	if e, ok := errors.AsType[*dbaccess.Error](err); !ok || e.Code != "PGRST106" || e.HTTPStatus != 406 || !errors.Is(err, dbaccess.ErrNotFound) {
+		t.Errorf("a schema that no header can carry: error = %v, want a PGRST106", err)
+	}
 }
 
 func TestRedirectIsRefused(t *testing.T) {

@@ -35,11 +35,16 @@ type rig struct {
 	callers map[string]auth.Identity
 }
 
-// newRig makes a rig that ends with the test. maxRows is db-max-rows on both
-// paths, 0 for none.
+// newRig makes a rig with a database of its own that ends with the test. maxRows is
+// db-max-rows on both paths, 0 for none.
 func newRig(tb testing.TB, maxRows int64) *rig {
 	tb.Helper()
-	r := &rig{db: pgtest.Golden(tb), callers: callers(tb)}
+	return newRigOn(tb, pgtest.Golden(tb), maxRows)
+}
+
+func newRigOn(tb testing.TB, db *pgtest.Database, maxRows int64) *rig {
+	tb.Helper()
+	r := &rig{db: db, callers: callers(tb)}
 	// What the planner thinks of a table must not change between two answers.
 	r.db.Exec(tb, `do $$ declare t regclass; begin
 		for t in select c.oid from pg_class c where relkind = 'r' and relnamespace in ('public'::regnamespace, 'private_api'::regnamespace) loop
