@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"time"
 )
 
 // payload is the JSON of a write and what has to be said about it.
@@ -73,8 +72,7 @@ func errShape(many bool) error {
 func isRow(rv reflect.Value) bool {
 	switch rv.Kind() {
 	case reflect.Struct:
-		_, isTime := rv.Interface().(time.Time)
-		return !isTime
+		return rv.Type() != timeType
 	case reflect.Map:
 		return !rv.IsNil() && rv.Type().Key().Kind() == reflect.String
 	}

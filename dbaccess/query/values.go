@@ -8,6 +8,7 @@ import (
 	"math"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -115,11 +116,15 @@ func (e *encoder) value(rv reflect.Value, depth int) error {
 
 func (e *encoder) kind(rv reflect.Value, depth int) error {
 	switch rv.Kind() {
-	case reflect.Bool, reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64,
-		reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
-		t, _, err := kindText(rv, 0)
-		e.buf.WriteString(t)
-		return err
+	case reflect.Bool:
+		e.buf.Write(strconv.AppendBool(e.buf.AvailableBuffer(), rv.Bool()))
+		return nil
+	case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+		e.buf.Write(strconv.AppendInt(e.buf.AvailableBuffer(), rv.Int(), 10))
+		return nil
+	case reflect.Uint, reflect.Uint8, reflect.Uint16, reflect.Uint32, reflect.Uint64:
+		e.buf.Write(strconv.AppendUint(e.buf.AvailableBuffer(), rv.Uint(), 10))
+		return nil
 	case reflect.Float32, reflect.Float64:
 		if f := rv.Float(); math.IsNaN(f) || math.IsInf(f, 0) {
 			return e.text(rv)
@@ -251,9 +256,9 @@ type object struct {
 	n     int
 }
 
-func (e *encoder) open(depth int) *object {
+func (e *encoder) open(depth int) object {
 	e.buf.WriteByte('{')
-	return &object{e: e, depth: depth}
+	return object{e: e, depth: depth}
 }
 
 // member writes one member. Its name goes into errors unless it is data itself, as
