@@ -1,19 +1,21 @@
 // Package middleware connects an Echo v4 API to the rest of this module: a
 // Sentry transaction for each request, the caller's identity for the database,
-// and one access path for all calls of a request.
+// one access path for all calls of a request, and answers for calls that fail.
 //
 //	e := echo.New()
+//	e.Use(echomiddleware.Recover())      // Echo's own, in front: see Sentry
 //	e.Use(middleware.Sentry())
+//	e.Use(middleware.Errors())           // handlers return database errors as they are
 //	e.Use(middleware.Identity(verifier)) // for example from auth/jwt
 //	e.Use(middleware.AccessPath(db))
 //
-// Each is useful alone, and their order does not matter. All of them work by
-// the request's context: handlers pass c.Request().Context() on, and whatever
-// gets it (the facade, pgxtrace, sentry.CaptureException through
+// Each is useful alone, and their order among themselves does not matter. They
+// work by the request's context: handlers pass c.Request().Context() on, and
+// whatever gets it (the facade, pgxtrace, sentry.CaptureException through
 // sentry.GetHubFromContext) finds what it needs there.
 //
 // None of them writes a response or calls the error handler. A handler's error
-// is returned as it is.
+// is returned as it is, but for those of database calls by Errors.
 //
 // Each comes in Echo's three forms: Sentry, SentryWithConfig, which panics when
 // the config is wrong, and SentryConfig.ToMiddleware, which returns the error.

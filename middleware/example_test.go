@@ -3,6 +3,7 @@ package middleware_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -41,6 +42,49 @@ func ExampleSentry() {
 		fmt.Println(event.Transaction, event.Contexts["trace"]["status"])
 	}
 	// Output: GET /api/stocks/:ticker already_exists
+}
+
+func ExampleErrors() {
+	db, err := dbaccess.New(dbaccess.Config{
+		Direct:  failing{}, // from direct.New; here every call violates a unique key
+		Default: &auth.Identity{Role: "anon"},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e := echo.New()
+	e.Use(middleware.Errors())
+	e.POST("/companies", func(c echo.Context) error {
+		_, err := dbaccess.Exec(c.Request().Context(), db, query.Insert("companies", map[string]any{"ticker": "ACME"}))
+		if err != nil {
+			return err // no mapping here
+		}
+		return c.NoContent(http.StatusCreated)
+	})
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest(http.MethodPost, "/companies", nil))
+	fmt.Println(rec.Code, rec.Body)
+	// Output: 409 {"code":"23505","details":null,"hint":null,"message":"conflict with existing rows"}
+}
+
+func ExampleErrorsWithConfig() {
+	e := echo.New()
+	e.Use(middleware.ErrorsWithConfig(middleware.ErrorsConfig{
+		Status: func(err *dbaccess.Error) int {
+			if errors.Is(err, dbaccess.ErrUnsupported) {
+				return http.StatusBadRequest // this API passes its callers' patterns on
+			}
+			return 0
+		},
+	}))
+	e.GET("/companies", func(echo.Context) error {
+		return &dbaccess.Error{Kind: dbaccess.ErrUnsupported, Advice: "write % for any text"}
+	})
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/companies", nil))
+	fmt.Println(rec.Code, rec.Body)
+	// Output: 400 {"code":"","details":null,"hint":"write % for any text","message":"unsupported query"}
 }
 
 func ExampleIdentity() {

@@ -19,6 +19,8 @@ type exchange struct {
 	tx     *tracing.Transaction
 	outer  context.Context // the request's own, without what was added here
 	method string
+	routes *routeBook
+	writer watchedWriter
 	name   string // so far
 	once   sync.Once
 }
@@ -36,15 +38,15 @@ type outcome struct {
 // before it was answered. No client ever sees it.
 const StatusClientClosedRequest = 499
 
-func (cfg *SentryConfig) begin(c echo.Context) *exchange {
+func (cfg *SentryConfig) begin(c echo.Context, routes *routeBook) *exchange {
 	r := c.Request()
-	x := &exchange{outer: r.Context(), method: methodName(r.Method)}
+	x := &exchange{outer: r.Context(), method: methodName(r.Method), routes: routes}
 	hub := sentry.GetHubFromContext(x.outer)
 	if hub == nil {
 		hub = sentry.CurrentHub()
 	}
 	x.hub = hub.Clone()
-	x.name, _ = transactionName(c, x.method)
+	x.name, _ = routes.nameOf(c, x.method)
 	root := sentry.StartSpan(sentry.SetHubOnContext(x.outer, x.hub), "http.server",
 		func(s *sentry.Span) {
 			s.Name, s.Source, s.Origin = x.name, sentry.SourceRoute, sentry.SpanOriginEcho
@@ -52,6 +54,7 @@ func (cfg *SentryConfig) begin(c echo.Context) *exchange {
 		continued(x.hub, r, cfg.TrustSampling != nil && cfg.TrustSampling(c)))
 	x.tx = tracing.NewTransaction(root, cfg.MaxSpans)
 	c.SetRequest(r.WithContext(offerSubject(x.tx.Context())))
+	x.writer.watch(c.Response())
 	return x
 }
 
@@ -62,6 +65,12 @@ func (x *exchange) returned(c echo.Context, err error) {
 	resp, ctx := c.Response(), c.Request().Context()
 	o := x.describe(c)
 	switch {
+	case x.writer.hijacked.Load():
+		o.code, o.status = switched(c.Request()), sentry.SpanStatusOK
+		if err != nil && !x.abandoned(err) {
+			o.status, o.late = sentry.SpanStatusInternalError, true
+		}
+		x.finish(ctx, o)
 	case resp.Committed:
 		o.late = err != nil && !x.abandoned(err)
 		x.answered(ctx, o, resp.Status)
@@ -84,6 +93,15 @@ func (x *exchange) returned(c echo.Context, err error) {
 	}
 }
 
+// switched is the status of an answer on a connection that the handler took
+// over: known only where the client had asked for another protocol, else 0.
+func switched(r *http.Request) int {
+	if r.Header.Get(echo.HeaderUpgrade) != "" {
+		return http.StatusSwitchingProtocols
+	}
+	return 0
+}
+
 // abandoned says whether the handler gave up because the client had.
 func (x *exchange) abandoned(err error) bool {
 	return errors.Is(err, context.Canceled) && errors.Is(x.outer.Err(), context.Canceled)
@@ -97,14 +115,17 @@ func (x *exchange) panicked(c echo.Context, p any) {
 		x.hub.RecoverWithContext(c.Request().Context(), p)
 		o.code, o.status = http.StatusInternalServerError, sentry.SpanStatusInternalError
 	}
-	if resp := c.Response(); resp.Committed {
+	switch resp := c.Response(); {
+	case x.writer.hijacked.Load():
+		o.code, o.late = switched(c.Request()), true
+	case resp.Committed:
 		o.code, o.late = resp.Status, true
 	}
 	x.finish(c.Request().Context(), o)
 }
 
 func (x *exchange) describe(c echo.Context) (o outcome) {
-	o.name, o.route = transactionName(c, x.method)
+	o.name, o.route = x.routes.nameOf(c, x.method)
 	return o
 }
 

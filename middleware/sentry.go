@@ -30,7 +30,14 @@ type SentryConfig struct {
 // calls made with it become the transaction's spans.
 //
 // The status is what the client gets, whoever turned the handler's error into
-// it. A panic is reported and goes on.
+// it. That of a connection which the handler takes over, for a WebSocket say, is
+// 101.
+//
+// A panic that gets here is reported and goes on. Echo's middleware.Recover
+// turns it into an error, for which this one has no report, so Recover belongs in
+// front of Sentry:
+//
+//	e.Use(echomiddleware.Recover(), middleware.Sentry())
 //
 // The client is the one of the hub in the request's context, else of
 // sentry.CurrentHub. A request that has a span already is left to whoever
@@ -49,18 +56,19 @@ func (cfg SentryConfig) ToMiddleware() (echo.MiddlewareFunc, error) {
 	if cfg.MaxSpans == 0 {
 		cfg.MaxSpans = tracing.DefaultMaxSpans
 	}
+	routes := &routeBook{}
 	return func(next echo.HandlerFunc) echo.HandlerFunc {
 		return func(c echo.Context) error {
 			if cfg.Skipper.skips(c) || sentry.SpanFromContext(c.Request().Context()) != nil {
 				return next(c)
 			}
-			return cfg.serve(c, next)
+			return cfg.serve(c, next, routes)
 		}
 	}, nil
 }
 
-func (cfg *SentryConfig) serve(c echo.Context, next echo.HandlerFunc) (err error) {
-	x := cfg.begin(c)
+func (cfg *SentryConfig) serve(c echo.Context, next echo.HandlerFunc, routes *routeBook) (err error) {
+	x := cfg.begin(c, routes)
 	returned := false
 	defer func() {
 		if returned {

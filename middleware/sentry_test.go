@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/getsentry/sentry-go"
+	"github.com/google/go-cmp/cmp"
 	"github.com/labstack/echo/v4"
 
 	"github.com/twinpath/twinpath/middleware"
@@ -232,7 +233,18 @@ func TestNames(t *testing.T) {
 		{"no route, before routing", "GET", "/wp-login.php", middleware.UnmatchedName, nil, true},
 		{"no route, part of one", "GET", "/users", middleware.UnmatchedName, nil, false},
 		{"invented method", "BREW", "/users/7", "_OTHER /users/:id", "/users/:id", false},
-		{"group without a route", "GET", "/api/nope", "GET /api/*", "/api/*", false},
+		{"group without a route", "GET", "/api/nope", middleware.UnmatchedName, nil, false},
+		{"group without a route, before routing", "GET", "/api/nope", middleware.UnmatchedName, nil, true},
+		{"the group's own path", "GET", "/api", middleware.UnmatchedName, nil, false},
+		{"other method in a group", "POST", "/api/users/7", middleware.UnmatchedName, nil, false},
+		{"other method in a group, invented", "BREW", "/api/users/7", middleware.UnmatchedName, nil, false},
+		{"route in a group", "GET", "/api/users/7", "GET /api/users/:id", "/api/users/:id", false},
+		{"catch-all of the application", "GET", "/files/a/b", "GET /files/*", "/files/*", false},
+		{"catch-all of the application, in a group", "GET", "/assets/a/b", "GET /assets/*", "/assets/*", false},
+		{"catch-all of the application, other method", "DELETE", "/assets/a/b", middleware.UnmatchedName, nil, false},
+		{"fallback of the application", "GET", "/app/a/b", middleware.UnmatchedName, nil, false},
+		{"group of a host", "GET", "http://tenant.test/nope", middleware.UnmatchedName, nil, false},
+		{"route of a host", "GET", "http://tenant.test/users/7", "GET /users/:id", "/users/:id", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -250,7 +262,13 @@ func TestNames(t *testing.T) {
 				e.Use(middleware.Sentry())
 			}
 			e.GET("/users/:id", func(c echo.Context) error { return c.NoContent(204) })
-			e.Group("/api", func(next echo.HandlerFunc) echo.HandlerFunc { return next })
+			nop := func(next echo.HandlerFunc) echo.HandlerFunc { return next }
+			ok := func(c echo.Context) error { return c.NoContent(204) }
+			e.Group("/api", nop).GET("/users/:id", ok)
+			e.GET("/files/*", ok)
+			e.Group("/assets", nop).GET("/*", ok)
+			e.RouteNotFound("/app/*", ok)
+			e.Host("tenant.test", nop).GET("/users/:id", ok)
 			do(t, r.on(e), tt.method, tt.target)
 			event := r.one(t)
 			if event.Transaction != tt.want || event.TransactionInfo.Source != sentry.SourceRoute || data(event)["http.route"] != tt.route {
@@ -260,6 +278,32 @@ func TestNames(t *testing.T) {
 				t.Errorf("the sampler saw %q", sampledAs)
 			}
 		})
+	}
+}
+
+// TestJunkPathsHaveOneName asks an API in groups for what strangers try.
+func TestJunkPathsHaveOneName(t *testing.T) {
+	t.Parallel()
+	r, e := record(t, nil), quietEcho()
+	e.Use(middleware.Sentry())
+	nop := func(next echo.HandlerFunc) echo.HandlerFunc { return next }
+	api := e.Group("/api", nop)
+	api.GET("/users/:id", func(c echo.Context) error { return c.NoContent(204) })
+	api.Group("/admin", nop).GET("/users", func(c echo.Context) error { return c.NoContent(204) })
+	h := r.on(e)
+	for i := range 20 {
+		for _, prefix := range []string{"/", "/api/", "/api/admin/"} {
+			if rec := do(t, h, http.MethodGet, fmt.Sprintf("%sjunk-%d.php", prefix, i)); rec.Code != http.StatusNotFound {
+				t.Fatalf("status %d", rec.Code)
+			}
+		}
+	}
+	names := map[string]int{}
+	for _, event := range r.transactions() {
+		names[event.Transaction]++
+	}
+	if diff := cmp.Diff(map[string]int{middleware.UnmatchedName: 60}, names); diff != "" {
+		t.Errorf("names (-want +got):\n%s", diff)
 	}
 }
 
