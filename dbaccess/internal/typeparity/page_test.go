@@ -80,7 +80,7 @@ var pageRows = []pageRow{
 	{"c_circle", "circle, box, path, …", []int{1}, "`pgtype` has a type for each"},
 }
 
-const tableBegin, tableEnd = "<!-- types:begin, written by go test ./dbaccess/internal/typeparity -update -->\n", "<!-- types:end -->\n"
+const tableBegin, tableEnd = "<!-- types:begin, written by go test ./dbaccess/internal/typeparity -run Page -update -->\n", "<!-- types:end -->\n"
 
 // TestPage holds the table of docs/types.md to the cases and to what the server
 // sends.
