@@ -16,8 +16,13 @@
 //
 //	txs, err := dbaccess.All[InsiderTx](ctx, db, recent.Where(query.Eq("ticker", t)))
 //
+// [Exec] runs writes and functions that nothing is wanted back from; the other
+// functions return the rows that a write changed. [Each] reads more rows than fit
+// into memory.
+//
 // The columns read are the struct's: a field's column is its db tag, else its
-// json tag, else an error.
+// json tag, else an error. Which Go types each Postgres type is read into and
+// written from is a table in docs/types.md, which tests on both paths write.
 //
 // What happened is told to the [Observer]s: package tracing has one that makes
 // Sentry spans.
