@@ -49,6 +49,9 @@ func run(ctx context.Context, conn *pgconn.PgConn, tx *transaction, t *timeline)
 	}
 	queue(&batch, &tx.settings)
 	queue(&batch, &tx.program.Main)
+	if tx.program.Guard != nil {
+		queue(&batch, tx.program.Guard)
+	}
 	if tx.program.Plan != nil {
 		queue(&batch, tx.program.Plan)
 	}
@@ -120,6 +123,11 @@ func read(results *pgconn.MultiResultReader, tx *transaction, t *timeline) (ans 
 		return ans, stageMain, err
 	}
 	t.database = time.Duration((after - before) * float64(time.Second))
+	if tx.program.Guard != nil {
+		if err := row(results, 1, func([][]byte) error { return nil }); err != nil {
+			return ans, stageMain, err
+		}
+	}
 	if tx.program.Plan != nil {
 		err = row(results, 1, func(v [][]byte) (err error) {
 			ans.planned, err = planRows(v[0])

@@ -47,6 +47,10 @@ type Program struct {
 	// planner's estimate of the total. [Total] makes the answer's total of it and
 	// of what Main has counted.
 	Plan *Statement
+	// Guard, when not nil, fails where the answer would be refused for what Main
+	// has yielded. It is to be run right behind Main, in the same transaction, and
+	// yields one row that says nothing. See [SQLOptions].
+	Guard *Statement
 
 	// ReadOnly says that the transaction must be read-only, as [ReadOnly] does.
 	ReadOnly bool
@@ -91,10 +95,11 @@ type SQLOptions struct {
 	// which PostgREST answers them to the request that [REST] makes of the query.
 	Arranged bool
 
-	// Guard makes Main fail, and so undo what it did, where [Answer] would refuse
-	// what it yields: a single row that isn't one, or more rows than MaxAffected.
-	// [GuardFailure] knows the error. It is for transactions whose commit is on
-	// its way before the answer is in.
+	// Guard adds the [Program]'s Guard, which fails, and so undoes what Main did,
+	// where [Respond] would refuse what Main yields: a single row that isn't one, or
+	// more rows than MaxAffected. [GuardFailure] knows the error. It is for
+	// transactions whose commit is on its way before the answer is in. Defaults to
+	// false: whoever runs the program looks at the answer before the commit.
 	Guard bool
 }
 

@@ -114,11 +114,7 @@ func (a *asker) asks(p *parse.Parsed, guard bool) reply {
 	batch := &pgconn.Batch{}
 	batch.ExecParams("select set_config('role', $1, true), set_config('request.jwt.claims', $2, true), set_config('transaction_read_only', $3, true)",
 		[][]byte{[]byte(role.Role), []byte(claims), []byte(strconv.FormatBool(program.ReadOnly))}, nil, nil, nil)
-	args := make([][]byte, len(program.Main.Args))
-	for i, arg := range program.Main.Args {
-		args[i] = []byte(arg)
-	}
-	batch.ExecParams(program.Main.SQL, args, nil, nil, nil)
+	enqueue(batch, &program)
 	batch.ExecParams("set constraints all immediate", nil, nil, nil, nil)
 	batch.ExecParams("rollback", nil, nil, nil, nil)
 	results, err := a.conn.ExecBatch(a.tb.Context(), batch).ReadAll()

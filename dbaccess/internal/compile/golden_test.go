@@ -142,6 +142,9 @@ func render(t *testing.T, c goldenCase) string {
 		fmt.Fprintf(&b, "\n%s\n", r.Body)
 	}
 	statement(&b, "sql", p.Main)
+	if p.Guard != nil {
+		statement(&b, "guard", *p.Guard)
+	}
 	for _, set := range p.Settings {
 		fmt.Fprintf(&b, "  with %s = %s\n", set.Name, set.Value)
 	}

@@ -24,9 +24,14 @@ const (
 	guardState = "22P02"
 )
 
-// guard writes the column of inserted rows, unless the rows are not those that
-// the query insists on.
-func (w *sqlWriter) guard() {
+// guardRows is the setting in which Main leaves the number of its rows for the
+// guard. The guard is a statement of its own because constraints are checked at the
+// end of a statement: an error of theirs comes first, as it does in PostgREST.
+const guardRows = "twinpath.rows"
+
+// guardStatement makes the statement that fails unless the rows are those that the
+// query insists on, nil where it insists on nothing.
+func (w *sqlWriter) guardStatement() *Statement {
 	s := w.spec
 	limit := int64(0)
 	switch {
@@ -38,24 +43,19 @@ func (w *sqlWriter) guard() {
 	put := isPut(s)
 	single := s.Single && !put && (s.Op != query.OpCall || w.call.Returns.Set)
 	if !single && !put && limit <= 0 {
-		w.inserted()
-		return
+		return nil
 	}
-	w.str("case")
+	sql := "select case"
 	if put {
-		w.str(" when pg_catalog.count(*) <> 1 then pg_catalog.concat('" + guardPut + "', pg_catalog.count(*))::int8")
+		sql += " when n <> 1 then pg_catalog.concat('" + guardPut + "', n)::int8"
 	}
 	if single {
-		w.str(" when pg_catalog.count(*) <> 1 then pg_catalog.concat('" + guardSingle + "', pg_catalog.count(*))::int8")
+		sql += " when n <> 1 then pg_catalog.concat('" + guardSingle + "', n)::int8"
 	}
 	if limit > 0 {
-		w.str(" when pg_catalog.count(*) > ")
-		w.buf = strconv.AppendInt(w.buf, limit, 10)
-		w.str(" then pg_catalog.concat('" + guardMaxAffected + "', pg_catalog.count(*))::int8")
+		sql += " when n > " + strconv.FormatInt(limit, 10) + " then pg_catalog.concat('" + guardMaxAffected + "', n)::int8"
 	}
-	w.str(" else ")
-	w.inserted()
-	w.str(" end")
+	return &Statement{SQL: sql + " end from (select pg_catalog.current_setting('" + guardRows + "')::int8 n) _t"}
 }
 
 // maxQuote is the length of a closing quote, in any language, in UTF-8.
@@ -75,7 +75,7 @@ func GuardFailure(sqlstate, message string) (r Reply, ok bool) {
 		digits++
 	}
 	n, err := strconv.ParseInt(text[:digits], 10, 64)
-	if !found || !spaced || err != nil || len(text)-digits > maxQuote {
+	if quote := len(text) - digits; !found || !spaced || err != nil || quote < 1 || quote > maxQuote {
 		return Reply{}, false
 	}
 	switch guardPrefix + kind + " " {

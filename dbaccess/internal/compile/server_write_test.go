@@ -38,14 +38,13 @@ func do(tb testing.TB, conn *pgconn.PgConn, query q.Query, change func(*q.Spec),
 	if err != nil {
 		return nil, err
 	}
-	args := make([][]byte, len(p.Main.Args))
-	for i, a := range p.Main.Args {
-		args[i] = []byte(a)
+	batch := &pgconn.Batch{}
+	enqueue(batch, &p)
+	results, err := conn.ExecBatch(tb.Context(), batch).ReadAll()
+	if err != nil {
+		return nil, err
 	}
-	r := conn.ExecParams(tb.Context(), p.Main.SQL, args, nil, nil, nil).Read()
-	if r.Err != nil {
-		return nil, r.Err
-	}
+	r := results[0]
 	if len(r.Rows) != 1 {
 		tb.Fatalf("%d rows, want 1", len(r.Rows))
 	}
@@ -56,6 +55,18 @@ func do(tb testing.TB, conn *pgconn.PgConn, query q.Query, change func(*q.Spec),
 		}
 	}
 	return row, nil
+}
+
+// enqueue adds Main and the guard, if there is one, to a batch.
+func enqueue(batch *pgconn.Batch, p *compile.Program) {
+	args := make([][]byte, len(p.Main.Args))
+	for i, a := range p.Main.Args {
+		args[i] = []byte(a)
+	}
+	batch.ExecParams(p.Main.SQL, args, nil, nil, nil)
+	if p.Guard != nil {
+		batch.ExecParams(p.Guard.SQL, nil, nil, nil, nil)
+	}
 }
 
 func raw(text string) json.RawMessage { return json.RawMessage(text) }

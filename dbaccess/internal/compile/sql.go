@@ -121,8 +121,12 @@ func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 		return Program{}, err
 	}
 	w.str(" t")
+	var guard *Statement
 	if s.Op != query.OpSelect {
-		w.outcome(opts.Guard)
+		if opts.Guard {
+			guard = w.guardStatement()
+		}
+		w.outcome(guard != nil)
 	}
 	if opts.Clock {
 		// In the target list of the aggregate, so after the last row went into it.
@@ -140,7 +144,7 @@ func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 	if len(w.args) > maxParams {
 		return Program{}, &query.UnsupportedError{Node: "filter", Reason: "it has more than 65535 values: use In, which sends its values as one"}
 	}
-	p := Program{Main: Statement{SQL: string(w.buf), Args: w.args}, ReadOnly: s.Op == query.OpSelect}
+	p := Program{Main: Statement{SQL: string(w.buf), Args: w.args}, Guard: guard, ReadOnly: s.Op == query.OpSelect}
 	if w.call != nil {
 		w.called(&p)
 	}

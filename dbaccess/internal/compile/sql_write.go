@@ -217,9 +217,11 @@ func (w *sqlWriter) outcome(guard bool) {
 	}
 	w.str(", ")
 	if guard {
-		w.guard()
-	} else {
-		w.inserted()
+		w.str("case when pg_catalog.set_config('" + guardRows + "', pg_catalog.count(*)::text, true) is not null then ")
+	}
+	w.inserted()
+	if guard {
+		w.str(" end")
 	}
 	w.str(" i")
 }

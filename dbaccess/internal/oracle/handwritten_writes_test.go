@@ -124,6 +124,9 @@ func writes() []write {
 		{"delete that cascades", statement{as: "alice", verb: exec, whole: true, query: query.Delete("watchlists").Where(query.Gte("id", 500)), sql: `with d as (delete from watchlists where id >= 500 returning 1) select count(*) from d`}},
 		{"delete of what others own", statement{as: "bob", verb: exec, whole: true, query: query.Delete("watchlists").Where(query.AllRows()), sql: `with d as (delete from watchlists returning 1) select count(*) from d`}},
 		{"delete of too many", statement{as: "service", query: query.Delete("prices").Where(query.Eq("ticker", "T01")).MaxAffected(9), code: "PGRST124"}},
+		// Constraints are checked before the rows are counted.
+		{"delete of too many that have children", statement{as: "alice", query: query.Delete("companies").Where(query.AllRows()).MaxAffected(1), sql: `delete from companies returning *`, code: "23503"}},
+		{"delete of several that have children", statement{as: "alice", verb: only[company], query: query.Delete("companies").Where(query.AllRows()), sql: `delete from companies returning *`, code: "23503"}},
 		{"delete of one of none", statement{as: "alice", query: query.Delete("companies").Where(query.Eq("ticker", "none")), verb: only[company], code: "PGRST116"}},
 
 		{"a function that writes", statement{as: "alice", whole: true, query: query.Call("touch_profile", map[string]string{"new_handle": `al"ice`}), sql: `select row_to_json(t) from touch_profile('al"ice') t`}},
