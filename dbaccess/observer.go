@@ -18,7 +18,8 @@ type Observer interface {
 	CallEnd(ctx context.Context, e CallEnd)
 }
 
-// CallStart describes a call that begins. It holds no values.
+// CallStart describes a call that begins. But for what Query holds, there is no
+// value in it.
 type CallStart struct {
 	Verb  string      // "All", "One", …
 	Query *query.Spec // read-only. Its filters hold values, which must not leave the process

@@ -1,7 +1,9 @@
 package tracing
 
 import (
+	"math"
 	"strings"
+	"time"
 
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/query"
@@ -65,13 +67,23 @@ func (o *Observer) attributes(e *dbaccess.CallEnd, summary string, out outcome.O
 	}
 	for i := range e.Phases {
 		p := &e.Phases[i]
-		m[phaseKey(p.Name)] = spans.Milliseconds(p.Duration)
+		addPhase(m, phaseKey(p.Name), p.Duration)
 		for j := range p.Children {
 			c := &p.Children[j]
-			m[phasePrefix+keyText(p.Name)+"."+keyText(c.Name)+phaseSuffix] = spans.Milliseconds(c.Duration)
+			addPhase(m, phasePrefix+keyText(p.Name)+"."+keyText(c.Name)+phaseSuffix, c.Duration)
 		}
 	}
 	return m
+}
+
+// addPhase adds up the durations of phases of one name: a call that was tried
+// again, or sent in parts, has several.
+func addPhase(m map[string]any, key string, d time.Duration) {
+	if before, ok := m[key].(float64); ok {
+		// In microseconds, which is what Milliseconds keeps: sums of fractions drift.
+		d += time.Duration(math.Round(before*1000)) * time.Microsecond
+	}
+	m[key] = spans.Milliseconds(d)
 }
 
 // flagKey is the attribute for a flag's value. A process has one flag for the
@@ -140,6 +152,8 @@ func phaseKey(name string) string {
 	switch name { // the usual ones without building a string
 	case dbaccess.PhasePrepare:
 		return phasePrefix + dbaccess.PhasePrepare + phaseSuffix
+	case dbaccess.PhaseCatalog:
+		return phasePrefix + dbaccess.PhaseCatalog + phaseSuffix
 	case dbaccess.PhaseAcquire:
 		return phasePrefix + dbaccess.PhaseAcquire + phaseSuffix
 	case dbaccess.PhaseDNS:

@@ -14,7 +14,8 @@
 // "select insider_transactions by ticker,filed_at") on both access paths, so
 // that Sentry puts them side by side; the attribute db.access_path tells them
 // apart. Where the time went is in the attributes db.phase.<name>_ms, which
-// leave no gap. Calls that were slow or had to make a connection also get a
+// leave no gap; a phase that a call has twice, for it was tried again or sent in
+// parts, is added up there. Calls that were slow or had to make a connection also get a
 // child span a phase, and so become a waterfall; see [Slow].
 //
 // Spans never hold values: no arguments, filter values, URLs or tokens, and no

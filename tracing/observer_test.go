@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 	"testing"
@@ -186,7 +187,7 @@ func TestPhaseKeys(t *testing.T) {
 	t.Parallel()
 	e := callEnd(dbaccess.Direct, time.Millisecond)
 	e.Phases = nil
-	names := []string{"prepare", "acquire", "dns", "connect", "tcp", "tls", "startup", "network+pooler", "database", "rows", "send", "wait", "body", "decode"}
+	names := []string{"prepare", "catalog", "acquire", "queue", "dns", "connect", "tcp", "tls", "startup", "network+pooler", "database", "rows", "send", "wait", "body", "decode"}
 	for _, n := range names {
 		e.Phases = append(e.Phases, dbaccess.Phase{Name: n, Duration: time.Millisecond})
 	}
@@ -196,6 +197,47 @@ func TestPhaseKeys(t *testing.T) {
 		if event.Spans[0].Data[key] != 1.0 {
 			t.Errorf("%s is %v, want 1", key, event.Spans[0].Data[key])
 		}
+	}
+}
+
+// TestRepeatedPhasesAddUp has a read that was tried again on a new connection:
+// what is left out of the attributes would be a gap.
+func TestRepeatedPhasesAddUp(t *testing.T) {
+	t.Parallel()
+	const us = time.Microsecond
+	e := callEnd(dbaccess.Direct, time.Millisecond)
+	e.Phases = []dbaccess.Phase{
+		{Name: dbaccess.PhasePrepare, Duration: 100 * us},
+		{Name: dbaccess.PhaseAcquire, Duration: 100 * us},
+		{Name: dbaccess.PhaseNetwork, Duration: 200 * us},
+		{Name: dbaccess.PhaseAcquire, Duration: 1700 * us, Children: []dbaccess.Phase{
+			{Name: dbaccess.PhaseQueue, Duration: 300 * us},
+			{Name: dbaccess.PhaseTCP, Duration: 700 * us},
+			{Name: dbaccess.PhaseTCP, Duration: 700 * us},
+		}},
+		{Name: dbaccess.PhaseNetwork, Duration: 100 * us},
+		{Name: dbaccess.PhaseAcquire, Duration: 200 * us, Children: []dbaccess.Phase{{Name: dbaccess.PhaseQueue, Duration: 200 * us}}},
+		{Name: "of its own", Duration: 100 * us}, {Name: "of its own", Duration: 200 * us},
+	}
+	_, event := observe(t, tracing.NewObserver(), e)
+	got, sum := map[string]any{}, 0.0
+	for key, v := range event.Spans[0].Data {
+		if strings.HasPrefix(key, "db.phase.") {
+			got[key] = v
+			if strings.Count(key, ".") == 2 {
+				sum += v.(float64)
+			}
+		}
+	}
+	want := map[string]any{
+		"db.phase.prepare_ms": 0.1, "db.phase.acquire_ms": 2.0, "db.phase.network_pooler_ms": 0.3, "db.phase.of_its_own_ms": 0.3,
+		"db.phase.acquire.queue_ms": 0.5, "db.phase.acquire.tcp_ms": 1.4,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if math.Abs(sum-2.7) > 1e-9 {
+		t.Errorf("the phases add up to %v ms, want 2.7", sum)
 	}
 }
 
