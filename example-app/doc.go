@@ -28,6 +28,7 @@
 //	POSTGREST_URL     use this PostgREST; it must expose the schema twinpath_demo
 //	PGRST_JWT_SECRET  its jwt-secret
 //	POSTGREST_APIKEY  the key that a gateway in front of it asks for
+//	PG*               fill in what DATABASE_URL leaves out; without it they are ignored
 //	SENTRY_DSN        send transactions there. Without it they go to a Spotlight sidecar, should one answer
 //	                  on port 8969, and in any case to the site's own page /traces
 package main

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/twinpath/twinpath/example-app/internal/site"
@@ -44,8 +45,8 @@ func parseServe(args []string) (serveFlags, error) {
 		return f, usageError{fmt.Errorf("serve takes flags only, and there is %q", set.Arg(0))}
 	}
 	set.Visit(func(fl *flag.Flag) { f.addrGiven = f.addrGiven || fl.Name == "addr" })
-	if _, _, err := net.SplitHostPort(f.addr); err != nil {
-		return f, usageError{fmt.Errorf("--addr %s is no host:port, such as %s", f.addr, defaultAddr)}
+	if err := checkAddr(f.addr); err != nil {
+		return f, usageError{err}
 	}
 	var err error
 	if f.path, err = site.ParseSetting(*path); err != nil {
@@ -55,4 +56,19 @@ func parseServe(args []string) (serveFlags, error) {
 		return f, usageError{fmt.Errorf("--rtt must be between 0 and %s", maxRTT)}
 	}
 	return f, nil
+}
+
+// checkAddr refuses what can be no address on any machine.
+func checkAddr(addr string) error {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return fmt.Errorf("--addr %s is no host:port, such as %s", addr, defaultAddr)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return fmt.Errorf("--addr %s has no port between 0 and 65535", addr)
+	}
+	if strings.ContainsAny(host, " /@\t") {
+		return fmt.Errorf("--addr %s has no host that can be, such as %s", addr, defaultAddr)
+	}
+	return nil
 }

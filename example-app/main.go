@@ -9,9 +9,15 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+
+	"github.com/twinpath/twinpath/internal/localpg"
 )
 
 func main() {
+	if err := ignoreForeign(os.Getenv); err != nil {
+		fmt.Fprintln(os.Stderr, "example-app:", err)
+		os.Exit(1)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
 	err := (&Main{}).Run(stopWithGoRun(ctx), os.Args[1:], os.Stdout, os.Stderr)
@@ -20,6 +26,15 @@ func main() {
 		fmt.Fprintln(os.Stderr, "example-app:", err)
 	}
 	os.Exit(ExitCode(err))
+}
+
+// ignoreForeign keeps the settings that somebody's shell has for another Postgres
+// from the demo's own one.
+func ignoreForeign(getenv func(string) string) error {
+	if getenv("DATABASE_URL") != "" {
+		return nil // which leaves out, perhaps, what they say
+	}
+	return localpg.ClearEnvironment()
 }
 
 // Main is the program. Its fields are what it takes from its surroundings; the zero value takes what

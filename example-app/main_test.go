@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	main "github.com/twinpath/twinpath/example-app"
+	"github.com/twinpath/twinpath/internal/localpg"
 )
 
 const (
@@ -32,6 +33,10 @@ var site *instance
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
 func run(m *testing.M) int {
+	if err := localpg.ClearEnvironment(); err != nil { // as main does
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
 	temp, err := os.MkdirTemp("", "example-app-test-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

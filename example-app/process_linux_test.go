@@ -124,7 +124,9 @@ func nobody(t *testing.T) *syscall.Credential {
 func startProcess(t *testing.T, program, temp string, credential *syscall.Credential) *exec.Cmd {
 	t.Helper()
 	cmd := exec.Command(program, "--addr", "127.0.0.1:0")
-	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + temp, "HOME=" + temp}
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=" + temp, "HOME=" + temp,
+		// of somebody who has a Postgres elsewhere
+		"PGTZ=Asia/Tokyo", "PGOPTIONS=-c role=x", "PGSERVICE=zz", "PGHOST=db.invalid", "PGPORT=1", "PGUSER=zz", "PGSSLMODE=verify-full"}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: credential}
 	await(t, cmd)
 	return cmd

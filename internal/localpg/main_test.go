@@ -25,6 +25,10 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	if err := localpg.ClearEnvironment(); err != nil { // for the tests' own connections
+		fmt.Println(err)
+		os.Exit(1)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -63,18 +62,12 @@ func lineAt(script string, position int) int {
 	return line
 }
 
-// connect opens a connection by the DSN alone: what PG* variables would add, such as options that
-// a pooler refuses, is taken out again.
+// connect opens a connection by the DSN alone, whatever PG* variables say.
 func connect(ctx context.Context, dsn string) (*pgconn.PgConn, error) {
-	cfg, err := pgconn.ParseConfig(dsn)
+	cfg, err := parseAlone(dsn)
 	if err != nil {
 		return nil, err
 	}
-	if strings.Contains(dsn, "sslmode=disable") {
-		cfg.TLSConfig, cfg.Fallbacks = nil, nil
-	}
-	cfg.RuntimeParams = map[string]string{"application_name": "twinpath-localpg"}
-	cfg.ValidateConnect, cfg.AfterConnect = nil, nil
-	cfg.MinProtocolVersion, cfg.MaxProtocolVersion = "3.0", "3.0"
+	cfg.RuntimeParams["application_name"] = "twinpath-localpg"
 	return pgconn.ConnectConfig(ctx, cfg)
 }

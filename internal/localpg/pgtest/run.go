@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"github.com/twinpath/twinpath/internal/localpg"
 )
 
 // EnvDatabaseURL is the environment variable that names a running server to test on.
@@ -19,10 +21,17 @@ const EnvDatabaseURL = "TWINPATH_TEST_DATABASE_URL"
 // over in, so it is the one variable of its kind in the project; Run ends it.
 var shared server
 
-// Run runs the tests, stops what they started through this package, and then checks that no goroutine
+// Run takes the PG* variables out of the environment, unless EnvDatabaseURL names a
+// server that they may be meant for. It runs the tests, stops what they started through this package, and then checks that no goroutine
 // is left. It returns the code for os.Exit. The options are for goroutines that a dependency is known
 // to keep.
 func Run(m *testing.M, options ...goleak.Option) int {
+	if os.Getenv(EnvDatabaseURL) == "" {
+		if err := localpg.ClearEnvironment(); err != nil {
+			fmt.Fprintln(os.Stderr, "pgtest:", err)
+			return 1
+		}
+	}
 	shared.allow()
 	code := m.Run()
 	if err := shared.stop(); err != nil {
