@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"slices"
 	"unicode/utf8"
+
+	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
 // Payload reads the body of a write or a call that names no columns, as PostgREST
@@ -33,6 +35,15 @@ func Payload(body []byte) (payload []byte, columns []string, err error) {
 		return body, columns, nil
 	}
 	return []byte("[]"), nil, nil
+}
+
+// checkPayload refuses what a write can't take its columns from.
+func checkPayload(s *query.Spec) error {
+	if s.Op != query.OpInsert && s.Op != query.OpUpdate || len(s.Write.Columns) > 0 {
+		return nil
+	}
+	_, _, err := Payload(s.Write.Payload)
+	return err
 }
 
 // firstByte is the first byte of a JSON text that is no blank, 0 for none.

@@ -86,6 +86,9 @@ func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 	}
 	if s.Op != query.OpCall {
 		if err := w.readPlan(catalog.Ident{Schema: w.schema, Name: s.From}); err != nil {
+			if bad := checkPayload(s); bad != nil {
+				return Program{}, bad // PostgREST reads the body before it looks for the table
+			}
 			return Program{}, err
 		}
 	}

@@ -295,6 +295,7 @@ func TestRefusedWrites(t *testing.T) {
 		code   string
 	}{
 		"no such table":    {q.Insert("nope", raw(`{}`)), nil, 404, "PGRST205"},
+		"differing rows":   {q.Insert("nope", raw(`[{"a":1},{"b":1}]`)), nil, 400, "PGRST102"}, // before the table is looked for
 		"no such column":   {q.Update("companies", raw(`{"nope":1}`)).Where(q.AllRows()), nil, 400, "PGRST204"},
 		"columns":          {insert, func(s *q.Spec) { s.Write.Columns = []string{"ticker", "nope"} }, 400, "PGRST204"},
 		"no JSON":          {insert, func(s *q.Spec) { s.Write.Payload = []byte(`{`) }, 400, "PGRST102"},

@@ -1,6 +1,9 @@
 package oracle_test
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
@@ -26,6 +29,9 @@ func (r *random) condition(t *table, items []query.Item, depth int) query.Expr {
 	case n == 2:
 		c := one(r, t.columns)
 		l := query.InList{Column: r.path(c)}
+		if n := len(l.Column.Steps); n > 0 {
+			c = r.inside(c, l.Column.Steps[n-1].Text)
+		}
 		for range r.IntN(5) {
 			l.Values = append(l.Values, r.value(c))
 		}
@@ -85,6 +91,22 @@ func operators(k kind) [][]query.Operator {
 	return [][]query.Operator{comparison}
 }
 
+// inside is what a path into a column's JSON leads to.
+func (r *random) inside(c *column, text bool) *column {
+	if !text {
+		texts := c.leaves
+		if len(texts) == 0 {
+			texts = oddValues[kindJSONB][:len(oddValues[kindJSONB])-1] // the last one is broken
+		}
+		return &column{Column: c.Column, kind: kindJSONB, texts: texts}
+	}
+	leaves := &column{Column: c.Column, kind: kindText, texts: slices.Clone(c.leaves)}
+	for i, l := range leaves.texts {
+		leaves.texts[i] = strings.Trim(l, `"`)
+	}
+	return leaves
+}
+
 func quantifiable(op query.Operator) bool {
 	switch op {
 	case query.OpEq, query.OpGt, query.OpGte, query.OpLt, query.OpLte, query.OpLike, query.OpILike, query.OpMatch, query.OpIMatch:
@@ -98,8 +120,9 @@ func (r *random) comparison(c *column) query.Expr {
 		return query.Is{Column: query.Path{Column: c.Name}, State: query.State(r.IntN(5))}
 	}
 	e := query.Compare{Column: r.path(c), Op: one(r, one(r, operators(c.kind)))}
-	if n := len(e.Column.Steps); n > 0 && e.Column.Steps[n-1].Text {
-		e.Op = one(r, one(r, operators(kindText)))
+	if n := len(e.Column.Steps); n > 0 {
+		c = r.inside(c, e.Column.Steps[n-1].Text)
+		e.Op = one(r, one(r, operators(c.kind)))
 	}
 	if r.chance(150) {
 		e.Op = one(r, allOperators)
@@ -115,7 +138,7 @@ func (r *random) comparison(c *column) query.Expr {
 	case e.Op == query.OpMatch || e.Op == query.OpIMatch:
 		e.Value = one(r, []string{"^T0", "o.p", `\d+$`, "(a|b)", `\(mostly\)`, "", "C.*1", one(r, oddTexts)})
 	case r.searching(e.Op):
-		e.Value, e.Config = one(r, oddValues[kindSearch]), one(r, []string{"", "", "english", "simple", "simple", "english", one(r, []string{"", "", "", "Nope"})})
+		e.Value, e.Config = one(r, oddValues[kindSearch]), one(r, []string{"", "", "english", "simple", "simple", "english", one(r, []string{"", "", "", "", "", "Nope"})})
 		if r.chance(4) {
 			e.Value = one(r, oddTexts)
 		}

@@ -59,6 +59,8 @@ func writes() []write {
 			query: query.Insert("Odd Table", map[string]any{"Id": 9, `quote"col`: `"`, "comma,col": ",", "한글": "글", "and": nil}).Columns("Id", `quote"col`, "한글"),
 			sql:   `insert into "Odd Table" ("Id", "quote""col", "comma,col", "한글") values (9, '"', ',', '글') returning "Id", "quote""col", "한글"`}},
 		{"insert of a column that there isn't", statement{as: "alice", query: query.Insert("companies", map[string]any{"ticker": "X", "nope": 1}), code: "PGRST204"}},
+		{"insert of rows that differ into no table", statement{as: "alice", query: query.Insert("nope", json.RawMessage(`[{"a":1},{"b":1}]`)), code: "PGRST102"}},
+		{"insert into no table", statement{as: "alice", query: query.Insert("nope", map[string]any{"a": 1}), code: "PGRST205"}},
 		{"insert of a row that is there", statement{as: "alice",
 			query: query.Insert("companies", map[string]any{"ticker": "T01", "name": "again"}),
 			sql:   `insert into companies (ticker, name) values ('T01', 'again') returning *`, code: "23505"}},

@@ -61,7 +61,7 @@ func (r *random) table(caller string) *table {
 // read0 gives conditions, an order and a window to a query of a table's rows.
 func (r *random) read0(q *question, t *table) {
 	s := &q.spec
-	s.Where = r.conditions(t, s.Select, 3)
+	s.Where = r.conditions(t, s.Select, 2)
 	if s.HasLimit = r.chance(2); s.HasLimit {
 		s.Limit = r.Int64N(6)
 	}
@@ -109,19 +109,19 @@ var casts = []string{"text", "text", "text", "int8", "numeric", "float8", "jsonb
 func (r *random) field(t *table) query.Field {
 	c := one(r, t.columns)
 	f := query.Field{Path: r.path(c)}
-	if r.chance(200) {
+	if r.chance(1000) {
 		f.Path.Column = one(r, []string{"nope", "Name", `a"b`, "id "})
 	}
 	if r.chance(5) {
 		f.Cast = "text"
-		if r.chance(12) || c.kind == kindNumber && r.chance(3) {
+		if r.chance(40) || c.kind == kindNumber && r.chance(3) {
 			f.Cast = one(r, casts)
 		}
 	}
 	if r.chance(4) {
 		f.Alias = one(r, []string{"a", "b b", `q"uote`, "한글", "select", "*x", "id", "name", "$a", "x.y", "x::y"})
 	}
-	if r.chance(400) {
+	if r.chance(3000) {
 		f.Aggregate = "sum"
 	}
 	return f
@@ -178,7 +178,7 @@ func (r *random) embed(t *table, depth int) (query.Embed, bool) {
 		found = rel // an ambiguity, or a hint that leads nowhere
 	}
 	target := r.world.byName[found.Target.Name]
-	e := query.Embed{Relation: way.relation, Hint: way.hint, Inner: r.chance(4), Spread: r.chance(6), Select: r.items(target, depth)}
+	e := query.Embed{Relation: way.relation, Hint: way.hint, Inner: r.chance(4), Spread: r.chance(10), Select: r.items(target, depth)}
 	if !e.Spread && !r.chance(4) {
 		e.Alias = fmt.Sprintf("%s%d", one(r, []string{"e", "rel ", `r"`, "관계"}), r.IntN(1000))
 	}

@@ -27,9 +27,10 @@ type table struct {
 
 type column struct {
 	*catalog.Column
-	kind  kind
-	texts []string // samples in text form, NULLs left out
-	paths [][]any  // ways into JSON samples
+	kind   kind
+	texts  []string // samples in text form, NULLs left out
+	paths  [][]any  // ways into JSON samples
+	leaves []string // what they lead to, as JSON
 }
 
 // kind is what values and operators a column goes with.
@@ -98,7 +99,8 @@ func look(tb testing.TB, db *pgtest.Database) *world {
 			for _, r := range rows(tb, conn, "select "+name+"::text from "+from+" where "+name+" is not null order by 1 limit 12") {
 				c.texts = append(c.texts, *r[0])
 				if c.kind == kindJSON || c.kind == kindJSONB {
-					c.paths = append(c.paths, waysInto(*r[0])...)
+					paths, leaves := waysInto(*r[0])
+					c.paths, c.leaves = append(c.paths, paths...), append(c.leaves, leaves...)
 				}
 			}
 			tab.columns = append(tab.columns, c)
@@ -124,17 +126,18 @@ func look(tb testing.TB, db *pgtest.Database) *world {
 	return w
 }
 
-// waysInto lists the paths to the values inside of a JSON text.
-func waysInto(text string) [][]any {
+// waysInto lists the paths to the values inside of a JSON text, and those values.
+func waysInto(text string) (ways [][]any, leaves []string) {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {
-		return nil // a number beyond float64
+		return nil, nil // a number beyond float64
 	}
-	var ways [][]any
 	var walk func(v any, way []any)
 	walk = func(v any, way []any) {
 		if len(way) > 0 {
 			ways = append(ways, slices.Clone(way))
+			b, _ := json.Marshal(v) // it was JSON before
+			leaves = append(leaves, string(b))
 		}
 		switch v := v.(type) {
 		case map[string]any:
@@ -148,5 +151,5 @@ func waysInto(text string) [][]any {
 		}
 	}
 	walk(v, nil)
-	return ways
+	return ways, leaves
 }

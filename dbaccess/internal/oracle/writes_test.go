@@ -99,10 +99,10 @@ func (r *random) insert(t *table, w *query.Write) {
 	}
 	w.MissingDefault = r.chance(4)
 	if w.Conflict = query.Conflict(r.IntN(3)); w.Conflict != query.ConflictFail {
-		switch r.IntN(4) {
-		case 0:
+		switch r.IntN(12) {
+		case 0, 1, 2:
 			w.ConflictOn = r.key(t)
-		case 1:
+		case 3:
 			w.ConflictOn = []string{one(r, t.columns).Name}
 		}
 	}
@@ -169,7 +169,7 @@ func (r *random) call(q *question) {
 	if c.ReadOnly && r.chance(6) {
 		s.Head = true
 	}
-	if r.chance(8) {
+	if f.Returns.Set && r.chance(8) || r.chance(40) {
 		c.MaxAffected = 1 + r.Int64N(3)
 	}
 	if c.ReadOnly || r.chance(3) {
@@ -196,12 +196,15 @@ func (r *random) call(q *question) {
 // codes for fail_with. 40001 is not among them: PostgREST retries it.
 var codes = []string{"P0001", "PT404", "PT418", "PTabc", "23505", "42501", "28000", "22023", "53400", "57014", "P0002", "XX000", "abcde", "21000", "25006"}
 
+// argument is a value for an argument of a function: mostly one that it takes.
 func (r *random) argument(a *catalog.Arg) string {
 	switch {
 	case a.Name == "code":
 		return one(r, codes)
-	case r.chance(8):
+	case r.chance(16):
 		return one(r, oddTexts)
+	case a.Type == "numeric" && !r.chance(3), a.Name == "a" && !r.chance(3):
+		return one(r, []string{"0", "1", "-7", " 12 ", "900"})
 	case a.Name == "n":
 		return one(r, []string{"0", "1", "3", "-1"})
 	case strings.HasSuffix(a.Type, "[]"):
@@ -214,10 +217,13 @@ func (r *random) argument(a *catalog.Arg) string {
 	return one(r, oddValues[kindText])
 }
 
+// jsonArgument is an argument in JSON, as argument is in text.
 func (r *random) jsonArgument(a *catalog.Arg) string {
 	switch {
 	case a.Name == "n":
 		return one(r, []string{"0", "1", "3", "null"})
+	case (a.Type == "integer" || a.Type == "numeric") && !r.chance(3):
+		return one(r, []string{"0", "1", "-7", "900", `"12"`, "null"})
 	case a.Name == "code" || r.chance(2):
 		b, err := json.Marshal(r.argument(a))
 		if err != nil {
