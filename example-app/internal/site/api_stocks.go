@@ -57,7 +57,6 @@ var kinds = []string{"buy", "sell", "exercise", "gift"}
 
 var errUnknownTicker = &Problem{
 	Status: http.StatusNotFound, Code: "unknown_ticker", Message: "no company has this ticker",
-	Advice: "the list of movers has some",
 }
 
 var tickerForm = regexp.MustCompile(`^[A-Z]{1,5}$`)

@@ -1,10 +1,13 @@
 package site
 
 import (
-	"context"
+	"cmp"
 	"encoding/json"
+	"io"
 	"net/http"
 	"slices"
+	"strconv"
+	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
 
@@ -12,72 +15,89 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
-var (
-	watchlists     = query.From("watchlists").Named("watchlists").OrderBy(query.Asc("is_public"), query.Asc("id"))
-	watchlistItems = query.From("watchlist_items").Named("watchlist_items").OrderBy(query.Asc("watchlist_id"), query.Asc("position"))
-	watchedQuotes  = quotes.Named("watched_quotes")
+var watchlists = query.From("watchlists").Named("watchlists").OrderBy(query.Asc("is_public"), query.Asc("id"))
+
+// watchlistsOf answers the lists that the caller may see, with what is on them and its prices: one
+// call, for related rows come along. No query names the user; row level security does.
+func (s *Site) watchlistsOf(c echo.Context) error {
+	rows, err := dbaccess.All[Watchlist](c.Request().Context(), s.cfg.DB, watchlists)
+	if err != nil {
+		return err
+	}
+	for _, l := range rows {
+		slices.SortFunc(l.Items, func(a, b WatchlistItem) int {
+			return cmp.Or(cmp.Compare(a.Position, b.Position), cmp.Compare(a.Ticker, b.Ticker))
+		})
+	}
+	return c.JSON(http.StatusOK, list(rows))
+}
+
+const (
+	maxItemBody = 1 << 10
+	maxNote     = 100 // characters
+	atTheEnd    = 1_000_000
 )
 
-type watchlistJSON struct {
-	Watchlist
-	Items []watchlistItemJSON `json:"items"`
+// newItem is a row to be added to watchlist_items.
+type newItem struct {
+	WatchlistID int64   `json:"watchlist_id"`
+	Ticker      string  `json:"ticker"`
+	Position    int     `json:"position"`
+	Note        *string `json:"note"`
 }
 
-type watchlistItemJSON struct {
-	Ticker    string       `json:"ticker"`
-	Note      *string      `json:"note"`
-	Close     *json.Number `json:"close"`
-	ChangePct *json.Number `json:"change_pct"`
-}
-
-// watchlistsOf answers the lists that the caller may see, with prices: three calls. No query names
-// the user; row level security does.
-func (s *Site) watchlistsOf(c echo.Context) error {
-	ctx := c.Request().Context()
-	lists, err := dbaccess.All[Watchlist](ctx, s.cfg.DB, watchlists)
+// watch puts a company on a list. Whether it is the caller's own is for row level security to say, and
+// whether there is such a company for a foreign key.
+func (s *Site) watch(c echo.Context) error {
+	id, err := listOf(c)
 	if err != nil {
 		return err
 	}
-	answer := make([]watchlistJSON, len(lists))
-	ids := make([]int64, len(lists))
-	for i, l := range lists {
-		answer[i] = watchlistJSON{Watchlist: l, Items: []watchlistItemJSON{}}
-		ids[i] = l.ID
+	var body struct {
+		Ticker string  `json:"ticker"`
+		Note   *string `json:"note"`
 	}
-	if len(ids) > 0 {
-		if err := s.fillWatchlists(ctx, answer, ids); err != nil {
-			return err
+	in, err := io.ReadAll(io.LimitReader(c.Request().Body, maxItemBody))
+	if err != nil || json.Unmarshal(in, &body) != nil || !tickerForm.MatchString(body.Ticker) ||
+		body.Note != nil && utf8.RuneCountInString(*body.Note) > maxNote {
+		return &Problem{
+			Status: http.StatusBadRequest, Code: "bad_body",
+			Message: `the body must be {"ticker": "NRVA", "note": "…"}, the note of 100 characters at most and not required`,
 		}
 	}
-	return c.JSON(http.StatusOK, list(answer))
+	item := newItem{WatchlistID: id, Ticker: body.Ticker, Position: atTheEnd, Note: body.Note}
+	if _, err := dbaccess.Exec(c.Request().Context(), s.cfg.DB, query.Insert("watchlist_items", item).Named("watch")); err != nil {
+		return err
+	}
+	return c.NoContent(http.StatusCreated)
 }
 
-func (s *Site) fillWatchlists(ctx context.Context, lists []watchlistJSON, ids []int64) error {
-	items, err := dbaccess.All[WatchlistItem](ctx, s.cfg.DB, watchlistItems.Where(query.In("watchlist_id", ids...)))
+// unwatch takes a company off a list of the caller's. What isn't the caller's isn't there.
+func (s *Site) unwatch(c echo.Context) error {
+	id, err := listOf(c)
 	if err != nil {
 		return err
 	}
-	var tickers []string
-	for _, it := range items {
-		tickers = append(tickers, it.Ticker)
-	}
-	slices.Sort(tickers)
-	rows, err := dbaccess.All[Quote](ctx, s.cfg.DB, watchedQuotes.Where(query.In("ticker", slices.Compact(tickers)...)))
+	ticker, err := tickerOf(c)
 	if err != nil {
 		return err
 	}
-	for _, it := range items {
-		i := slices.Index(ids, it.WatchlistID)
-		if i < 0 {
-			continue // the list went away between the calls
-		}
-		item := watchlistItemJSON{Ticker: it.Ticker, Note: it.Note}
-		for _, q := range rows {
-			if q.Ticker == it.Ticker {
-				item.Close, item.ChangePct = &q.Close, q.ChangePct
-			}
-		}
-		lists[i].Items = append(lists[i].Items, item)
+	n, err := dbaccess.Exec(c.Request().Context(), s.cfg.DB, query.Delete("watchlist_items").Named("unwatch").
+		Where(query.Eq("watchlist_id", id), query.Eq("ticker", ticker)))
+	if err != nil {
+		return err
 	}
-	return nil
+	if n == 0 {
+		return &Problem{Status: http.StatusNotFound, Code: "unknown_item", Message: "none of your watchlists has this company"}
+	}
+	return c.NoContent(http.StatusNoContent)
+}
+
+// listOf returns the path's watchlist.
+func listOf(c echo.Context) (int64, error) {
+	id, err := strconv.ParseInt(c.Param("id"), 10, 64)
+	if err != nil {
+		return 0, &Problem{Status: http.StatusNotFound, Code: "unknown_list", Message: "there is no such watchlist"}
+	}
+	return id, nil
 }

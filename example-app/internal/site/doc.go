@@ -1,5 +1,5 @@
 // Package site is the demo's web site: nine API endpoints that read the stock market through
-// dbaccess, a home page whose nine widgets show them, and a page that draws the requests' traces.
+// dbaccess, two that change a user's watchlists, a home page whose nine widgets show them, and a page that draws the requests' traces.
 //
 // A handler is what an application would write: it checks its parameters, runs a facade verb or two
 // and answers JSON. It doesn't know which path the rows took.

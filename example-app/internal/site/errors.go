@@ -8,16 +8,16 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/twinpath/twinpath/dbaccess"
-	"github.com/twinpath/twinpath/dbaccess/auth"
-	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
-// Problem is an error answer. It holds no value that came with the request.
+// Problem is an error answer of the site's own, in the form that PostgREST's and
+// middleware.Errors' have. It holds no value that came with the request.
 type Problem struct {
-	Status  int    `json:"status"`
-	Code    string `json:"code"`             // PostgREST's code, a SQLSTATE, or the site's own
-	Message string `json:"message"`          // what went wrong
-	Advice  string `json:"advice,omitempty"` // what to do about it
+	Status  int     `json:"-"`
+	Code    string  `json:"code"`
+	Details *string `json:"details"`
+	Hint    *string `json:"hint"`    // what to do about it
+	Message string  `json:"message"` // what went wrong
 }
 
 func (p *Problem) Error() string { return p.Code + ": " + p.Message }
@@ -30,18 +30,15 @@ func (s *Site) handleError(err error, c echo.Context) {
 	if c.Response().Committed {
 		return
 	}
-	p := problemOf(err)
-	if p.Status >= http.StatusInternalServerError {
-		s.cfg.Logger.Error("request failed", "route", c.Path(), "status", p.Status, "error", redacted(err))
-	}
-	if h := c.Response().Header(); p.Status == http.StatusUnauthorized && h.Get(echo.HeaderWWWAuthenticate) == "" {
-		h.Set(echo.HeaderWWWAuthenticate, "Bearer")
+	status, body := answerTo(err)
+	if status >= http.StatusInternalServerError {
+		s.cfg.Logger.Error("request failed", "route", c.Path(), "status", status, "error", redacted(err))
 	}
 	if c.Request().Method == http.MethodHead {
-		_ = c.NoContent(p.Status) // it fails when the caller is gone
+		_ = c.NoContent(status) // it fails when the caller is gone
 		return
 	}
-	_ = c.JSON(p.Status, p)
+	_ = c.JSON(status, body)
 }
 
 // redacted is what may be logged of an error: the facade's own errors hold no values, others may.
@@ -55,60 +52,29 @@ func redacted(err error) any {
 	return "unexpected"
 }
 
-func problemOf(err error) *Problem {
+// answerTo returns the status and the body for an error. Those of database calls and of bearer tokens
+// come with both, from package middleware.
+func answerTo(err error) (status int, body any) {
 	if p, ok := errors.AsType[*Problem](err); ok {
-		return p
+		return p.Status, p
 	}
 	if errors.Is(err, context.Canceled) {
-		return &Problem{Status: statusClientClosed, Code: "canceled", Message: "the caller went away"}
-	}
-	if e, ok := errors.AsType[*auth.TokenError](err); ok {
-		return &Problem{
-			Status: http.StatusUnauthorized, Code: e.Code, Message: "bearer token refused: " + e.Reason,
-			Advice: "sign in again to get a new token",
-		}
-	}
-	if e, ok := errors.AsType[*query.UnsupportedError](err); ok {
-		return &Problem{Status: http.StatusBadRequest, Code: "unsupported", Message: e.Node, Advice: e.Reason}
-	}
-	if e, ok := errors.AsType[*dbaccess.Error](err); ok {
-		return databaseProblem(e)
+		return statusClientClosed, &Problem{Code: "canceled", Message: "the caller went away"}
 	}
 	if e, ok := errors.AsType[*echo.HTTPError](err); ok {
-		return &Problem{Status: e.Code, Code: "http", Message: http.StatusText(e.Code)}
+		if _, text := e.Message.(string); !text {
+			return e.Code, e.Message
+		}
+		return e.Code, &Problem{Code: "http", Message: http.StatusText(e.Code)}
 	}
-	return &Problem{Status: http.StatusInternalServerError, Code: "internal", Message: "unexpected error"}
+	return http.StatusInternalServerError, &Problem{Code: "internal", Message: "unexpected error"}
 }
 
-// databaseProblem answers a failed call with the status that PostgREST has for it, whatever path it
-// took.
-func databaseProblem(e *dbaccess.Error) *Problem {
-	p := &Problem{Status: e.HTTPStatus, Code: e.Code, Message: "the database call failed", Advice: e.Advice}
-	if e.Kind != nil {
-		p.Message = e.Kind.Error()
-	}
-	if p.Code == "" {
-		p.Code = "database"
-	}
-	if p.Status < 400 {
-		p.Status = statusOf(e)
-	}
-	return p
-}
-
-// statusOf is for failures that never reached a server.
+// statusOf makes the caller answer for a query that can't be run: what makes one so is an asterisk in
+// the caller's pattern.
 func statusOf(e *dbaccess.Error) int {
-	switch {
-	case errors.Is(e, dbaccess.ErrNoRows):
-		return http.StatusNotFound
-	case errors.Is(e, dbaccess.ErrUnauthorized), errors.Is(e, dbaccess.ErrNoIdentity):
-		return http.StatusUnauthorized
-	case errors.Is(e, dbaccess.ErrInvalid):
+	if errors.Is(e, dbaccess.ErrUnsupported) {
 		return http.StatusBadRequest
-	case errors.Is(e, context.DeadlineExceeded):
-		return http.StatusGatewayTimeout
-	case errors.Is(e, dbaccess.ErrUnavailable), errors.Is(e, dbaccess.ErrClosed):
-		return http.StatusServiceUnavailable
 	}
-	return http.StatusInternalServerError
+	return 0
 }

@@ -10,12 +10,13 @@ import (
 	"github.com/twinpath/twinpath/middleware"
 )
 
-// instruments are the middlewares of the API, in the order in which a request meets them. The three
-// in the middle are what an application of one's own would have.
+// instruments are the middlewares of the API, in the order in which a request meets them. Those
+// of package middleware are what an application of one's own would have.
 func (s *Site) instruments() []echo.MiddlewareFunc {
 	return []echo.MiddlewareFunc{
-		logCalls, cookieBearer, pathHeader, s.ownHub,
+		logCalls, s.cookieBearer, pathHeader, s.ownHub,
 		middleware.Sentry(),
+		middleware.ErrorsWithConfig(middleware.ErrorsConfig{Status: statusOf}),
 		middleware.Identity(s.cfg.Tokens),
 		middleware.AccessPathWithConfig(middleware.AccessPathConfig{DB: s.cfg.DB, Allow: asksForPath}),
 	}

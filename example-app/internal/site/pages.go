@@ -74,7 +74,7 @@ func (s *Site) home(c echo.Context) error {
 	}
 	return s.render(c, "home", map[string]any{
 		"Ticker": ticker, "Companies": s.cfg.Companies, "Widgets": widgets(ticker), "AsOf": stock.AsOf,
-		"Users": demoUsers(), "User": s.userOf(c.Request()),
+		"Users": demoUsers(), "User": s.userOf(c),
 		"Flag": setting.String(), "FlagName": FlagName, "FlagWords": setting.Describe(), "Percent": percent,
 		"Notices": s.cfg.Notices, "Parts": s.cfg.Parts,
 	})

@@ -56,16 +56,25 @@ type Holding struct {
 	LastFiledAt time.Time    `json:"last_filed_at"`
 }
 
-// Watchlist is a row of watchlists. Row level security decides which rows a user sees.
+// Watchlist is a row of watchlists with the rows of watchlist_items that belong to it. Row level
+// security decides which rows a user sees.
 type Watchlist struct {
-	ID       int64  `json:"id"`
-	Title    string `json:"title"`
-	IsPublic bool   `json:"is_public"`
+	ID       int64           `json:"id"`
+	Title    string          `json:"title"`
+	IsPublic bool            `json:"is_public"`
+	Items    []WatchlistItem `json:"items" embed:"watchlist_items"`
 }
 
-// WatchlistItem is a row of watchlist_items.
+// WatchlistItem is a row of watchlist_items with that of quotes.
 type WatchlistItem struct {
-	WatchlistID int64   `json:"watchlist_id"`
-	Ticker      string  `json:"ticker"`
-	Note        *string `json:"note"`
+	Ticker   string        `json:"ticker"`
+	Note     *string       `json:"note"`
+	Position int           `json:"position"`
+	Quote    *WatchedQuote `json:"quote" embed:"quotes"`
+}
+
+// WatchedQuote is what a watchlist shows of a row of quotes.
+type WatchedQuote struct {
+	Close     json.Number  `json:"close"`
+	ChangePct *json.Number `json:"change_pct"`
 }

@@ -89,27 +89,34 @@ func New(cfg Config) (*Site, error) {
 func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.echo.ServeHTTP(w, r) }
 
 func (s *Site) routes(static fs.FS) {
-	s.echo.GET("/", s.home)
-	s.echo.GET("/traces", s.traces)
+	read := func(path string, h echo.HandlerFunc, m ...echo.MiddlewareFunc) {
+		s.echo.Match([]string{http.MethodGet, http.MethodHead}, path, h, m...)
+	}
+	read("/", s.home)
+	read("/traces", s.traces)
 	s.echo.POST("/flag", s.setFlag)
 	s.echo.POST("/user", s.switchUser)
-	s.echo.Match([]string{http.MethodGet, http.MethodHead}, "/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
-	s.echo.StaticFS("/static", static)
+	read("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	read("/static/*", echo.StaticDirectoryHandler(static, false))
 
 	// Without a trace of their own, which would push those of the widgets out.
-	s.echo.GET("/api/home", s.homeJSON)
-	s.echo.GET("/api/debug/traces", s.tracesJSON)
+	read("/api/home", s.homeJSON)
+	read("/api/debug/traces", s.tracesJSON)
 
-	api := s.echo.Group("/api", s.instruments()...)
-	api.GET("/stocks/:ticker", s.company)
-	api.GET("/stocks/:ticker/prices", s.prices)
-	api.GET("/stocks/:ticker/insider-transactions", s.filingsOf)
-	api.GET("/market/pulse", s.pulse)
-	api.GET("/market/movers", s.moversOf)
-	api.GET("/market/large-trades", s.largeTradesOf)
-	api.GET("/sectors", s.sectorActivity)
-	api.GET("/insiders/top", s.topInsiders)
-	api.GET("/watchlists", s.watchlistsOf)
+	// Each route has the middlewares itself. A group with middlewares answers 404 to all that it has no
+	// route for, and so to methods that should get 405.
+	m := s.instruments()
+	read("/api/stocks/:ticker", s.company, m...)
+	read("/api/stocks/:ticker/prices", s.prices, m...)
+	read("/api/stocks/:ticker/insider-transactions", s.filingsOf, m...)
+	read("/api/market/pulse", s.pulse, m...)
+	read("/api/market/movers", s.moversOf, m...)
+	read("/api/market/large-trades", s.largeTradesOf, m...)
+	read("/api/sectors", s.sectorActivity, m...)
+	read("/api/insiders/top", s.topInsiders, m...)
+	read("/api/watchlists", s.watchlistsOf, m...)
+	s.echo.POST("/api/watchlists/:id/items", s.watch, m...)
+	s.echo.DELETE("/api/watchlists/:id/items/:ticker", s.unwatch, m...)
 }
 
 // recovered answers a panic with status 500. The log gets the stack and not the value, which may be

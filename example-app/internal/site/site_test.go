@@ -76,11 +76,11 @@ func TestDatabaseErrors(t *testing.T) {
 		status int
 		want   []string
 	}{
-		{"as PostgREST", &dbaccess.Error{Code: "42P01", HTTPStatus: 404, Kind: dbaccess.ErrNotFound, Advice: "reload"}, 404, []string{"42P01", "reload"}},
+		{"as PostgREST", &dbaccess.Error{Code: "42P01", HTTPStatus: 404, Kind: dbaccess.ErrNotFound, Advice: "reload"}, 404, []string{`"code":"42P01"`, "object missing"}},
 		{"saturated", &dbaccess.Error{Kind: dbaccess.ErrSaturated}, 503, []string{"no connection free"}},
 		{"unavailable", &dbaccess.Error{Kind: dbaccess.ErrUnavailable}, 503, []string{"unavailable"}},
 		{"timeout", &dbaccess.Error{Kind: dbaccess.ErrTimeout}, 504, []string{"timeout"}},
-		{"no status", &dbaccess.Error{}, 500, []string{"database"}},
+		{"no status", &dbaccess.Error{}, 500, []string{"internal server error"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -98,7 +98,7 @@ func TestDatabaseErrors(t *testing.T) {
 					t.Errorf("the answer is %s, want %q in it", w.Body, want)
 				}
 			}
-			if strings.Contains(w.Body.String(), "canary") {
+			if strings.Contains(w.Body.String(), "canary") || strings.Contains(w.Body.String(), "reload") {
 				t.Errorf("the answer repeats the server's words: %s", w.Body)
 			}
 			if tr := traces.Traces(); len(tr) != 1 || tr[0].Name != "GET /api/sectors" {
@@ -108,6 +108,89 @@ func TestDatabaseErrors(t *testing.T) {
 				t.Error("the trace repeats the server's words")
 			}
 		})
+	}
+}
+
+// TestMethods asks for each page and endpoint in ways that it doesn't have.
+func TestMethods(t *testing.T) {
+	t.Parallel()
+	s, _, err := newSite(backend{rows: "[]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		{"HEAD", "/", 200, ""}, {"HEAD", "/traces", 200, ""}, {"HEAD", "/static/app.js", 200, ""},
+		{"HEAD", "/api/sectors", 200, ""}, {"HEAD", "/api/home", 200, ""},
+		{"POST", "/api/sectors", 405, "OPTIONS, GET, HEAD"}, {"DELETE", "/api/stocks/NRVA/prices", 405, "OPTIONS, GET, HEAD"},
+		{"PUT", "/api/watchlists", 405, "OPTIONS, GET, HEAD"}, {"POST", "/", 405, "OPTIONS, GET, HEAD"},
+		{"GET", "/flag", 405, "OPTIONS, POST"}, {"GET", "/api/watchlists/1/items", 405, "OPTIONS, POST"},
+		{"GET", "/api/watchlists/1/items/NRVA", 405, "OPTIONS, DELETE"},
+		{"GET", "/api/nope", 404, ""}, {"POST", "/api", 404, ""}, {"HEAD", "/nope", 404, ""},
+	} {
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), tt.method, tt.path, nil))
+		if w.Code != tt.status || w.Header().Get("Allow") != tt.allow {
+			t.Errorf("%s %s: status %d, Allow %q; want %d, %q", tt.method, tt.path, w.Code, w.Header().Get("Allow"), tt.status, tt.allow)
+		}
+		if tt.status >= 400 && tt.method != "HEAD" && !strings.HasPrefix(w.Body.String(), `{"code":"http"`) {
+			t.Errorf("%s %s: %s", tt.method, tt.path, w.Body)
+		}
+	}
+}
+
+// TestStaleCookie is a browser that another demo, or an earlier run of this one, has signed in.
+func TestStaleCookie(t *testing.T) {
+	t.Parallel()
+	s, _, err := newSite(backend{rows: "[]"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := jwt.NewHS256(jwt.Config{Secret: []byte(strings.Repeat("o", 32))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale, err := other.Sign(t.Context(), auth.Identity{Role: "authenticated", Claims: []byte(`{"sub":"x"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, path, host, cookie, authorization string
+		status                                  int
+		expires                                 string
+	}{
+		{"API", "/api/sectors", "127.0.0.1:8080", "demo_token_8080=" + stale, "", 200, "demo_token_8080"},
+		{"page", "/", "127.0.0.1:8080", "demo_token_8080=" + stale, "", 200, "demo_token_8080"},
+		{"no token at all", "/api/sectors", "127.0.0.1:8080", "demo_token_8080=x", "", 200, "demo_token_8080"},
+		{"host without a port", "/api/sectors", "demo.test", "demo_token=" + stale, "", 200, "demo_token"},
+		{"another port's", "/api/sectors", "127.0.0.1:8080", "demo_token_8081=" + stale, "", 200, ""},
+		{"header", "/api/sectors", "127.0.0.1:8080", "", "Bearer " + stale, 401, ""},
+		{"header and cookie", "/api/sectors", "127.0.0.1:8080", "demo_token_8080=" + stale, "Bearer " + stale, 401, "demo_token_8080"},
+	} {
+		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, tt.path, nil)
+		r.Host = tt.host
+		for name, value := range map[string]string{"Cookie": tt.cookie, "Authorization": tt.authorization} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		w := httptest.NewRecorder()
+		s.ServeHTTP(w, r)
+		if w.Code != tt.status {
+			t.Errorf("%s: status %d, want %d: %.200s", tt.name, w.Code, tt.status, w.Body)
+		}
+		expired := ""
+		for _, c := range w.Result().Cookies() {
+			if c.MaxAge < 0 && c.Value == "" && c.Path == "/" {
+				expired += c.Name
+			}
+		}
+		if expired != tt.expires {
+			t.Errorf("%s: the answer expires the cookie %q, want %q", tt.name, expired, tt.expires)
+		}
 	}
 }
 

@@ -3,7 +3,9 @@ package site
 import (
 	"context"
 	"encoding/json"
+	"net"
 	"net/http"
+	"regexp"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -45,7 +47,7 @@ func (s *Site) switchUser(c echo.Context) error {
 		if u.Name != name {
 			continue
 		}
-		cookie := &http.Cookie{Name: cookieToken, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: -1}
+		cookie := newCookie(c.Request())
 		if u.sub != "" {
 			token, err := s.mint(c.Request().Context(), u)
 			if err != nil {
@@ -59,13 +61,43 @@ func (s *Site) switchUser(c echo.Context) error {
 	return &Problem{Status: http.StatusBadRequest, Code: "bad_parameter", Message: "user is none of the demo's users"}
 }
 
+// cookieName is the cookie of this instance's users. Browsers send a cookie to all ports of a host, and
+// another instance's would be of no use here.
+func cookieName(r *http.Request) string {
+	if _, port, err := net.SplitHostPort(r.Host); err == nil && portForm.MatchString(port) {
+		return cookieToken + "_" + port
+	}
+	return cookieToken
+}
+
+var portForm = regexp.MustCompile(`^[0-9]{1,5}$`)
+
+func newCookie(r *http.Request) *http.Cookie {
+	return &http.Cookie{Name: cookieName(r), Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode, MaxAge: -1}
+}
+
+// signedIn returns the identity of the request's cookie and its token. A token that doesn't verify,
+// because it has expired or an earlier run with another secret made it, signs its user out.
+func (s *Site) signedIn(c echo.Context) (id auth.Identity, token string) {
+	r := c.Request()
+	cookie, err := r.Cookie(cookieName(r))
+	if err != nil || cookie.Value == "" {
+		return auth.Identity{}, ""
+	}
+	if id, err = s.cfg.Tokens.Verify(r.Context(), cookie.Value); err != nil {
+		c.SetCookie(newCookie(r))
+		return auth.Identity{}, ""
+	}
+	return id, cookie.Value
+}
+
 // cookieBearer turns the token of the demo's cookie into a bearer token, where the request brings
 // none, for the middleware that verifies it.
-func cookieBearer(next echo.HandlerFunc) echo.HandlerFunc {
+func (s *Site) cookieBearer(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		if cookie, err := r.Cookie(cookieToken); err == nil && cookie.Value != "" && r.Header.Get(echo.HeaderAuthorization) == "" {
-			r.Header.Set(echo.HeaderAuthorization, "Bearer "+cookie.Value)
+		if _, token := s.signedIn(c); token != "" && r.Header.Get(echo.HeaderAuthorization) == "" {
+			r.Header.Set(echo.HeaderAuthorization, "Bearer "+token)
 		}
 		r.Header.Del(echo.HeaderCookie) // nothing further in needs it
 		return next(c)
@@ -73,17 +105,10 @@ func cookieBearer(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // userOf names the demo user whose cookie the request has, for the home page's switch.
-func (s *Site) userOf(r *http.Request) string {
-	cookie, err := r.Cookie(cookieToken)
-	if err != nil {
-		return anonymous
-	}
-	id, err := s.cfg.Tokens.Verify(r.Context(), cookie.Value)
-	if err != nil {
-		return anonymous
-	}
+func (s *Site) userOf(c echo.Context) string {
+	id, token := s.signedIn(c)
 	for _, u := range demoUsers() {
-		if u.sub != "" && u.sub == id.Subject() {
+		if token != "" && u.sub == id.Subject() {
 			return u.Name
 		}
 	}

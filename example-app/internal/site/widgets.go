@@ -22,6 +22,6 @@ func widgets(ticker string) []Widget {
 		{"sectors", "Insiders by sector, 30 days", "/api/sectors", "JSON"},
 		{"large-trades", "Largest trades of the year", "/api/market/large-trades", "Page"},
 		{"top-insiders", "Largest holdings", "/api/insiders/top", "All"},
-		{"watchlists", "Watchlists", "/api/watchlists", "All ×3"},
+		{"watchlists", "Watchlists", "/api/watchlists", "All, with related rows"},
 	}
 }

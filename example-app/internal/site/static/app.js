@@ -64,6 +64,30 @@
       el("span", "", `low ${cash(low)} · high ${cash(high)}`), el("span", "", day(points.at(-1).day))));
   }
 
+  const shown = () => $("#ticker").value;
+
+  // action makes a button that changes the widget's data and loads it again.
+  function action(text, title, method, endpoint, body) {
+    const button = el("button", "action", text);
+    button.type = "button";
+    button.title = title;
+    button.setAttribute("aria-label", title);
+    button.addEventListener("click", async () => {
+      button.disabled = true;
+      const widget = button.closest(".widget");
+      const path = $("#widgets").dataset.path;
+      const init = body ? { method, headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) } : { method };
+      try {
+        const response = await fetch(path ? `${endpoint}?path=${path}` : endpoint, init);
+        if (!response.ok) throw new Error((await response.json()).message);
+        await load(widget, path);
+      } catch (error) {
+        button.replaceWith(el("span", "problem", error.message));
+      }
+    });
+    return button;
+  }
+
   const filingRows = (rows) => rows.map((f) => [day(f.filed_at), f.insider_name, kind(f.kind), number.format(f.shares), money(f.value),
     el("span", "flags", f.late ? el("abbr", "late", "late") : "", f.plan ? el("abbr", "plan", "plan") : "")]);
 
@@ -116,8 +140,12 @@
     },
     watchlists({ rows }) {
       return rows.flatMap((l) => [
-        el("h3", "", l.title, el("span", l.is_public ? "tag" : "tag private", l.is_public ? "public" : "yours")),
-        table(["", "", ">Close", ">Change"], l.items.map((i) => [ticker(i.ticker), el("span", "muted", i.note || ""), cash(i.close), change(i.change_pct)])),
+        el("h3", "", l.title, el("span", l.is_public ? "tag" : "tag private", l.is_public ? "public" : "yours"),
+          l.is_public || l.items.some((i) => i.ticker === shown()) ? ""
+            : action(`+ ${shown()}`, `Put ${shown()} on ${l.title}`, "POST", `/api/watchlists/${l.id}/items`, { ticker: shown() })),
+        table(["", "", ">Close", ">Change", ""], l.items.map((i) => [
+          ticker(i.ticker), el("span", "muted", i.note || ""), cash(i.quote && i.quote.close), change(i.quote && i.quote.change_pct),
+          l.is_public ? "" : action("×", `Take ${i.ticker} off ${l.title}`, "DELETE", `/api/watchlists/${l.id}/items/${i.ticker}`)])),
       ]);
     },
   };
@@ -162,7 +190,7 @@
     try {
       const response = await fetch(url, { headers: { Accept: "application/json" } });
       const body = await response.json();
-      if (!response.ok) throw new Error([body.message, body.advice].filter(Boolean).join(". "));
+      if (!response.ok) throw new Error([body.message, body.hint].filter(Boolean).join(". "));
       content.replaceChildren(...draw[widget.dataset.widget](body));
       const told = foot(widget, response);
       widget.dataset.path = told ? told.path : "";
