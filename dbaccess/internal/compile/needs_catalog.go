@@ -3,27 +3,25 @@ package compile
 import "github.com/twinpath/twinpath/dbaccess/query"
 
 // readNeedsCatalog says whether what a query reads depends on the schema: embeds on
-// relationships, text searches and JSON paths on the column's type.
+// relationships, text searches and JSON paths on the column's type, and the groups
+// of an aggregate on all columns. An aggregate that is refused needs it too:
+// PostgREST looks for the table before that.
 func readNeedsCatalog(s *query.Spec) bool {
 	return itemsNeedCatalog(s.Select) || filtersNeedCatalog(s.Where) || orderNeedsCatalog(s.OrderBy)
 }
 
 func itemsNeedCatalog(items []query.Item) bool {
-	star, aggregate := false, false
 	for _, it := range items {
 		switch it := it.(type) {
 		case query.Embed:
 			return true
-		case query.Star:
-			star = true
 		case query.Field:
-			if len(it.Path.Steps) > 0 {
+			if len(it.Path.Steps) > 0 || it.Aggregate != "" {
 				return true
 			}
-			aggregate = aggregate || it.Aggregate != ""
 		}
 	}
-	return star && aggregate // the groups are all columns, one by one
+	return false
 }
 
 func orderNeedsCatalog(keys []query.Order) bool {

@@ -80,13 +80,13 @@ func setting(t *testing.T, name string, otherwise uint64) uint64 {
 // compare asks both paths and says how their answers differ.
 func (r *rig) compare(ctx context.Context, q *question, count *tally) difference {
 	id := r.callers[q.caller]
-	real := os.Getenv(envPostgREST) != ""
+	other := os.Getenv(envPostgREST) != ""
 	want := ask(ctx, r.rest, &q.spec, id)
 	got := ask(ctx, r.direct, &q.spec, id)
 	if count != nil {
 		count.add(want)
 	}
-	return differ(want, got, leniency{order: !q.ordered, words: real, nobody: q.spec.Head})
+	return differ(want, got, leniency{order: !q.ordered, words: other, nobody: q.spec.Head})
 }
 
 // tally is what became of queries: a property that holds of errors alone would say

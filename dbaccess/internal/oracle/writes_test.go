@@ -39,6 +39,9 @@ func (r *random) write(q *question) {
 			w.Columns = r.some(t)
 		}
 		w.MissingDefault = r.chance(6)
+		if w.MissingDefault {
+			w.Columns = slices.DeleteFunc(w.Columns, func(name string) bool { return slices.Contains(r.drawn(t), name) })
+		}
 	}
 	s.Where = r.conditions(t, s.Select, 2)
 	if r.chance(2) || len(s.Where) == 0 && !r.chance(4) {
