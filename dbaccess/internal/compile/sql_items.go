@@ -28,9 +28,6 @@ func (w *sqlWriter) items() error {
 				w.star()
 				continue
 			}
-			if w.catalog == nil {
-				return ErrNeedsCatalog
-			}
 			if lv.table == nil {
 				continue
 			}

@@ -270,6 +270,9 @@ func (w *sqlWriter) findAggregates(lv *level) error {
 		if !ok || f.Aggregate == "" {
 			continue
 		}
+		if w.catalog == nil {
+			return ErrNeedsCatalog
+		}
 		if !w.aggregates {
 			return refuse(http.StatusBadRequest, codeAggregates, "Use of aggregate functions is not allowed")
 		}
