@@ -12,69 +12,21 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/twinpath/twinpath/dbaccess"
-	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
-	"github.com/twinpath/twinpath/dbaccess/query"
+	"github.com/twinpath/twinpath/dbaccess/internal/advice"
 )
 
 // adviceFor says what to do about an error of the server, without its values.
 func adviceFor(f failedCall, pg *pgconn.PgError) string {
-	if f.stage == stageSettings {
-		switch pg.Code {
-		case "22023":
-			if f.call != nil && f.call.Query.TimeZone != "" {
-				return "the query's time zone is unknown to the server, or the identity's role does not exist in this database"
-			}
-			return "the identity's role does not exist in this database: create it, or correct the token's claim"
-		case "42501":
-			return "the pool's login role may not act as the identity's role: GRANT the latter to the former"
-		}
+	if pg.Code == "57014" && f.ownTimeout {
+		return "the statement was ended by the caller's deadline, or by a shorter statement_timeout of the server"
 	}
-	switch pg.Code {
-	case "22P02", "22007", "22008", "22003":
-		if f.call != nil && f.call.Query.Op != query.OpSelect {
-			return "a value does not fit the type of its column or argument"
-		}
-		return "a filter's value does not fit its column's type"
-	case "25006":
-		return "reads, and calls of functions that are declared stable or immutable, run in read-only transactions on both paths, and this one writes: " +
-			"look at the functions that it calls"
-	case "40001", "40P01":
-		return "it collided with another transaction: try again"
-	case "42501":
-		return "the identity's role lacks a privilege: GRANT it, if the role should have it"
-	case "42703":
-		return "the query names a column that the table doesn't have: check its spelling, case included"
-	case "42P01":
-		if fromStatement(pg) {
-			return "there is no such table or view in the schema: check its spelling, case included"
-		}
-		return "a view or function reads a table that doesn't exist"
-	case "42883":
-		return "no operator or function fits the types: check the filter against its column's type"
-	case "57014":
-		if f.ownTimeout {
-			return "the statement was ended by the caller's deadline, or by a shorter statement_timeout of the server"
-		}
-		return "the statement ran into the server's statement_timeout, or was cancelled"
-	case "3F000":
-		return "the schema doesn't exist"
+	known := advice.Failure{
+		Code: pg.Code, Message: pg.Message, Role: f.stage == stageSettings, Nested: pg.Code == "42P01" && !fromStatement(pg),
 	}
-	return ""
-}
-
-// schemaAdvice says what to do about what the schema lacks.
-func schemaAdvice(code string) string {
-	switch code {
-	case catalog.CodeAmbiguousRelationship:
-		return "several relationships lead there: add a hint, the foreign key's name, to the embed"
-	case catalog.CodeAmbiguousFunction:
-		return "several functions take these arguments: rename one, or an argument of one"
-	case catalog.CodeNoRelationship:
-		return "no foreign key relates the two: check the embed's name and hint"
-	case catalog.CodeNoFunction:
-		return "no function takes these arguments: check its name and theirs"
+	if f.call != nil {
+		known.Query = f.call.Query
 	}
-	return "check the query's names against the schema, case included"
+	return advice.For(known)
 }
 
 // poolerTexts are what poolers and Postgres say when they refuse or end a
@@ -84,7 +36,7 @@ func schemaAdvice(code string) string {
 var poolerTexts = []struct {
 	contains  string
 	saturated bool
-	advice    string
+	todo      string
 }{
 	{"max_client_conn", true, poolerFull},
 	{"max client connections reached", true, poolerFull},
@@ -92,7 +44,7 @@ var poolerTexts = []struct {
 	{"query_wait_timeout", true, poolerBusy},
 	{"unable to check out", true, poolerBusy},
 
-	{"no such database", false, "the pooler doesn't know the database: check the DSN's database"},
+	{"no such database", false, noDatabase},
 	{"tenant or user not found", false, "the pooler doesn't know the user: on Supabase it is role.project, on the project's own pooler host"},
 	{"tenant/user", false, "the pooler doesn't know the user: on Supabase it is role.project, on the project's own pooler host"},
 	{"no tenant identifier", false, "the pooler can't tell the project: write the DSN's user as role.project"},
@@ -110,17 +62,21 @@ var poolerTexts = []struct {
 const (
 	poolerFull   = "the pooler has no place for another client: instances × MaxConns must stay below its limit"
 	poolerBusy   = "the pooler had no server connection for the call in time: its pool is too small for the load, or calls are too long"
+	noDatabase   = "the server, or the pooler, has no such database: check the DSN's database"
 	postgresFull = "Postgres has no connection left for the database or the role: raise its limit, or put a pooler in front of it"
 )
 
 // poolerFailure makes the error for a refusal that is known by its text.
 func poolerFailure(pg *pgconn.PgError) (error, bool) {
 	message := strings.ToLower(pg.Message)
+	if pg.Code == "08P01" && strings.HasPrefix(message, `database "`) && strings.HasSuffix(message, `" does not exist`) {
+		return refusal(pg, false, noDatabase), true // Postgres' word, passed on by PgBouncer
+	}
 	for _, p := range poolerTexts {
 		if !strings.Contains(message, p.contains) {
 			continue
 		}
-		return refusal(pg, p.saturated, p.advice), true
+		return refusal(pg, p.saturated, p.todo), true
 	}
 	// Postgres' own refusals have codes that tell, in whatever language.
 	switch pg.Code {
@@ -129,15 +85,15 @@ func poolerFailure(pg *pgconn.PgError) (error, bool) {
 	case "28P01", "28000":
 		return refusal(pg, false, "check the DSN's user and password, and that the user may log in from here"), true
 	case "3D000":
-		return refusal(pg, false, "the server has no such database: check the DSN's database"), true
+		return refusal(pg, false, noDatabase), true
 	case "57P03":
 		return refusal(pg, false, "the server is starting up or shutting down: try again"), true
 	}
 	return nil, false
 }
 
-func refusal(pg *pgconn.PgError, saturated bool, advice string) error {
-	e := dbaccess.Error{Code: codeConnect, SQLState: pg.Code, HTTPStatus: 503, Kind: dbaccess.ErrUnavailable, Advice: advice}
+func refusal(pg *pgconn.PgError, saturated bool, todo string) error {
+	e := dbaccess.Error{Code: codeConnect, SQLState: pg.Code, HTTPStatus: 503, Kind: dbaccess.ErrUnavailable, Advice: todo}
 	if saturated {
 		e.Code, e.HTTPStatus, e.Kind = codeSaturated, 504, dbaccess.ErrSaturated
 	}
@@ -146,10 +102,17 @@ func refusal(pg *pgconn.PgError, saturated bool, advice string) error {
 
 // networkAdvice says what is wrong with the way to the server, and returns the
 // part of the error that names neither server nor user. pgx's own error also
-// holds the password.
-func networkAdvice(err error) (string, error) {
+// holds the password. directTLS says that the DSN has sslnegotiation=direct.
+func networkAdvice(err error, directTLS bool) (string, error) {
 	if strings.Contains(err.Error(), "server refused TLS connection") {
 		return "the server has no TLS: add sslmode=disable to the DSN, if the network between may be trusted", nil
+	}
+	if strings.Contains(err.Error(), "ValidateConnect failed") {
+		return "the server is not of the kind that target_session_attrs asks for: correct it, or leave it out, as a pooler chooses the server itself", nil
+	}
+	_, notTLS := errors.AsType[tls.RecordHeaderError](err)
+	if directTLS && (notTLS || errors.Is(err, io.EOF) || errors.Is(err, syscall.ECONNRESET)) {
+		return "the server does not begin with TLS: sslnegotiation=direct needs Postgres 17, or a pooler that knows it; remove it from the DSN", nil
 	}
 	if cert, ok := errors.AsType[*tls.CertificateVerificationError](err); ok {
 		return "the server's certificate is not trusted: check sslrootcert and the host's name in the DSN", cert.Err
@@ -172,6 +135,10 @@ func networkAdvice(err error) (string, error) {
 		return "the way to the server is broken", errno
 	}
 	if isContext(err) || pgconn.Timeout(err) || isTimeout(err) {
+		if !strings.Contains(err.Error(), "dial error") {
+			return "the server took the connection but did not answer within ConnectTimeout: check that the port is that of Postgres or its pooler, " +
+				"and that the pooler can log in to the DSN's database", context.DeadlineExceeded
+		}
 		return "the server did not answer within ConnectTimeout: check host, port and firewall", context.DeadlineExceeded
 	}
 	for _, eof := range []error{io.ErrUnexpectedEOF, io.EOF} {

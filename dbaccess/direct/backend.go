@@ -3,6 +3,7 @@ package direct
 import (
 	"context"
 	"fmt"
+	"io"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +17,7 @@ import (
 // Backend runs calls on a pool of Postgres connections. It is safe for
 // concurrent use. [New] makes one.
 type Backend struct {
-	cfg     settled
+	cfg     *settled // a pointer, behind which fmt does not look
 	sockets sockets
 	calls   sync.WaitGroup
 	suspect time.Duration // how long idle
@@ -47,6 +48,12 @@ func New(cfg Config) (*Backend, error) {
 	return b, nil
 }
 
+// String names the backend and nothing of its config.
+func (b *Backend) String() string { return "direct.Backend" }
+
+// Format leaves out the DSN for every verb, %+v and %#v included.
+func (b *Backend) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, b.String()) }
+
 // Explain tells what became of the DSN's parameters that are not simply sent to
 // the server, one sentence each, without values.
 func (b *Backend) Explain() []string {
@@ -68,6 +75,8 @@ func (b *Backend) connect(ctx context.Context) error {
 		return err
 	}
 	defer b.calls.Done()
+	ctx, cancelAll := b.bound(ctx)
+	defer cancelAll()
 	a := acquisition{start: time.Now()}
 	conn, err := b.acquire(ctx, pool, &a)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -23,6 +24,17 @@ const sleeping = `create view public.sleeping as select 1 as id from pg_sleep(30
 // awaitSleepers waits until n statements sleep in the database.
 func awaitSleepers(t *testing.T, db *pgtest.Database, n int) {
 	t.Helper()
+	awaitStatements(t, db, n, "wait_event = 'PgSleep'")
+}
+
+// awaitLocked waits until a statement waits for a lock in the database.
+func awaitLocked(t *testing.T, db *pgtest.Database) {
+	t.Helper()
+	awaitStatements(t, db, 1, "wait_event_type = 'Lock'")
+}
+
+func awaitStatements(t *testing.T, db *pgtest.Database, n int, condition string) {
+	t.Helper()
 	conn, err := pgx.Connect(t.Context(), db.SuperDSN)
 	if err != nil {
 		t.Fatal(err)
@@ -30,7 +42,7 @@ func awaitSleepers(t *testing.T, db *pgtest.Database, n int) {
 	defer conn.Close(context.Background())
 	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
 		var found int
-		err := conn.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`).Scan(&found)
+		err := conn.QueryRow(t.Context(), `select count(*) from pg_stat_activity where datname = current_database() and `+condition).Scan(&found)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -38,7 +50,7 @@ func awaitSleepers(t *testing.T, db *pgtest.Database, n int) {
 			return
 		}
 		if time.Now().After(end) {
-			t.Fatalf("%d statements sleep, want %d", found, n)
+			t.Fatalf("%d statements with %s, want %d", found, condition, n)
 		}
 	}
 }
@@ -206,17 +218,104 @@ func TestSaturation(t *testing.T) {
 	if errors.Is(err, context.DeadlineExceeded) {
 		t.Error("the wait for a connection is taken for the caller's deadline")
 	}
+	// Whoever's deadline ends the wait, it is no saturation by itself.
 	soon, cancelSoon := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancelSoon()
 	_, err = b.Do(soon, call(lists, anon))
-	checkSaturated(t, err, "1 of 1 connections were in use")
-	if !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v, want it to answer for the caller's deadline too", err)
+	checkTimeout(t, err, "while the call waited for a connection, when 1 of 1 connections were in use")
+	if !errors.Is(err, dbaccess.ErrSaturated) {
+		t.Errorf("error %v, want it to answer for the pool that was full too", err)
+	}
+	for _, other := range []error{dbaccess.ErrUnavailable, dbaccess.ErrUnknownOutcome} {
+		if errors.Is(err, other) {
+			t.Errorf("error %v answers for %v", err, other)
+		}
 	}
 	cancel()
 	if err := <-failed; !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want context.Canceled", err)
 	}
+}
+
+// A pool that had room has no part in a deadline that passes too soon.
+func TestDeadlineWithoutSaturation(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	proxy, err := wireproxy.Start(wireproxy.Config{Target: db.PoolerAddr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close(t.Context())
+	proxy.Stall(true)
+	b := open(t, direct.Config{DSN: pgtest.At(t, db.PoolerDSN, proxy.Addr())})
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	_, err = b.Do(ctx, call(lists, anon))
+	checkTimeout(t, err, "while a connection was being made")
+	if errors.Is(err, dbaccess.ErrSaturated) {
+		t.Errorf("error %v, want none about the pool", err)
+	}
+}
+
+func checkTimeout(t *testing.T, err error, advice string) {
+	t.Helper()
+	e, ok := err.(*dbaccess.Error)
+	if !ok || e.Kind != dbaccess.ErrTimeout || !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v, want ErrTimeout", err)
+		return
+	}
+	if !strings.Contains(e.Advice, advice) {
+		t.Errorf("advice %q, want %q in it", e.Advice, advice)
+	}
+}
+
+// A server that has frozen closes nothing and says nothing. Calls whose context has
+// no deadline end all the same, and so does Close.
+func TestTimeoutWithoutDeadline(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	proxy, err := wireproxy.Start(wireproxy.Config{Target: db.PoolerAddr})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer proxy.Close(t.Context())
+	b := open(t, direct.Config{DSN: pgtest.At(t, db.PoolerDSN, proxy.Addr()), Timeout: 300 * time.Millisecond, MaxConns: 1})
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	proxy.Stall(true)
+	_, err = b.Do(t.Context(), call(lists, anon))
+	checkTimeout(t, err, "direct.Config.Timeout, which bounds calls whose context has no deadline, passed while the server worked")
+	_, err = b.Do(t.Context(), call(lists, anon))
+	checkTimeout(t, err, "direct.Config.Timeout")
+	if err := b.Start(t.Context()); !errors.Is(err, dbaccess.ErrTimeout) {
+		t.Errorf("Start: error %v, want ErrTimeout", err)
+	}
+	if _, err := b.SchemaCache(t.Context()); !errors.Is(err, dbaccess.ErrTimeout) {
+		t.Errorf("SchemaCache: error %v, want ErrTimeout", err)
+	}
+	proxy.Stall(false)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := b.Do(ctx, call(lists, anon)); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}
+
+// The caller's own deadline counts, sooner or later, and its end is told as such.
+func TestDeadlineTakesTheTimeoutsPlace(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	db.Exec(t, `create view public.slow as select 1 as id from pg_sleep(0.3); grant select on public.slow to anon;`)
+	b := open(t, direct.Config{DSN: db.PoolerDSN, Timeout: time.Millisecond})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if _, err := b.Do(ctx, call(query.From("slow"), anon)); err != nil {
+		t.Errorf("a deadline after Timeout: %v", err)
+	}
+	_, err := b.Do(t.Context(), call(query.From("slow"), anon))
+	checkTimeout(t, err, "direct.Config.Timeout")
+	awaitSleepers(t, db, 0)
 }
 
 // Calls that are given up don't multiply connections, closing ones included.

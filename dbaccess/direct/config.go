@@ -3,6 +3,8 @@ package direct
 import (
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -18,11 +20,14 @@ const (
 	DefaultMaxConns       = 4
 	DefaultAcquireTimeout = 10 * time.Second // as PostgREST's db-pool-acquisition-timeout
 	DefaultConnectTimeout = 5 * time.Second
+	DefaultTimeout        = 30 * time.Second
 	DefaultAnonRole       = "anon"
 	DefaultSchema         = "public"
 )
 
-// Config makes a [Backend]. Exactly one of DSN and Pool is required.
+// Config makes a [Backend]. Exactly one of DSN and Pool is required. It prints
+// without its DSN, unless it is in an unexported field of another struct, where fmt
+// asks no value how to print: keep the Backend there.
 type Config struct {
 	// DSN is the connection string, URL or keyword form, best that of a
 	// transaction pooler. PG* environment variables fill in what it leaves out.
@@ -78,7 +83,24 @@ type Config struct {
 	// all addresses, TLS and authentication together. Defaults to the DSN's
 	// connect_timeout, else to DefaultConnectTimeout.
 	ConnectTimeout time.Duration
+	// Timeout bounds calls whose context has no deadline, from their start to the
+	// last byte of the answer: a server that has frozen says nothing, and closes
+	// nothing either. The server is not told: a deadline of the caller's also becomes
+	// the statement_timeout. It can't be turned off. Defaults to DefaultTimeout.
+	Timeout time.Duration
 }
+
+// String leaves out the DSN.
+func (c Config) String() string { return "direct.Config(hidden)" }
+
+// Format leaves out the DSN for every verb, %+v and %#v included.
+func (c Config) Format(s fmt.State, _ rune) { _, _ = io.WriteString(s, c.String()) }
+
+// LogValue leaves out the DSN.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// MarshalText leaves out the DSN, for encoding/json among others.
+func (c Config) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 // settled is a Config whose every field has its meaning.
 type settled struct {
@@ -88,8 +110,8 @@ type settled struct {
 	known       *catalog.Catalog  // of SchemaCache, nil without one
 }
 
-func (c Config) settle() (settled, error) {
-	s := settled{Config: c}
+func (c Config) settle() (*settled, error) {
+	s := &settled{Config: c}
 	var errs []error
 	switch {
 	case c.DSN == "" && c.Pool == nil:
@@ -115,6 +137,9 @@ func (c Config) settle() (settled, error) {
 	if c.ConnectTimeout < 0 {
 		errs = append(errs, errors.New("Config.ConnectTimeout must be positive, or 0 for the default"))
 	}
+	if c.Timeout < 0 {
+		errs = append(errs, errors.New("Config.Timeout must be positive, or 0 for the default: it can't be turned off"))
+	}
 	if c.MaxRows < 0 {
 		errs = append(errs, errors.New("Config.MaxRows must be positive, or 0 for no bound"))
 	}
@@ -137,7 +162,7 @@ func (c Config) settle() (settled, error) {
 		}
 	}
 	if len(errs) > 0 {
-		return settled{}, fmt.Errorf("direct: %w", errors.Join(errs...))
+		return nil, fmt.Errorf("direct: %w", errors.Join(errs...))
 	}
 	s.searchPaths = make(map[string]string, len(s.Schemas))
 	for _, schema := range s.Schemas {
@@ -188,5 +213,8 @@ func (s *settled) defaults() {
 	}
 	if s.AcquireTimeout == 0 {
 		s.AcquireTimeout = DefaultAcquireTimeout
+	}
+	if s.Timeout == 0 {
+		s.Timeout = DefaultTimeout
 	}
 }

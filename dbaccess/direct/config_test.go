@@ -17,13 +17,13 @@ func TestNewReportsAllProblems(t *testing.T) {
 	_, err := direct.New(direct.Config{
 		DSN:    "postgres://app:" + canary + "@h/db?timezone=UTC&default_query_exec_mode=describe_exec",
 		Schema: "api", Schemas: []string{"public"}, SearchPath: []string{""},
-		MaxConns: -1, AcquireTimeout: -time.Second, ConnectTimeout: -1,
+		MaxConns: -1, AcquireTimeout: -time.Second, ConnectTimeout: -1, Timeout: -1,
 	})
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, part := range []string{
-		"timezone", "describe_exec", "Config.Schemas", "Config.Schema, Schemas", "Config.MaxConns", "Config.AcquireTimeout", "Config.ConnectTimeout",
+		"timezone", "describe_exec", "Config.Schemas", "Config.Schema, Schemas", "Config.MaxConns", "Config.AcquireTimeout", "Config.ConnectTimeout", "Config.Timeout",
 	} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q lacks %s", err, part)
@@ -32,6 +32,7 @@ func TestNewReportsAllProblems(t *testing.T) {
 	checkNoSecret(t, err)
 	for name, cfg := range map[string]direct.Config{
 		"neither":     {},
+		"white space": {DSN: "\n"},
 		"both":        {DSN: "host=h", Pool: &pgxpool.Pool{}},
 		"pool's size": {Pool: &pgxpool.Pool{}, MaxConns: 3},
 	} {

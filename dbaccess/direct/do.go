@@ -15,8 +15,9 @@ import (
 // try is one attempt at a call.
 type try struct {
 	timeline
-	conn  acquisition
-	known *catalog.Catalog // what it was compiled with, nil when it took none
+	conn    acquisition
+	bounded bool             // its deadline is that of Config.Timeout
+	known   *catalog.Catalog // what it was compiled with, nil when it took none
 	// again says that the schema seems to have changed since it was compiled, and
 	// that the call changed nothing.
 	again bool
@@ -31,10 +32,14 @@ type try struct {
 func (b *Backend) Do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, error) {
 	res := &dbaccess.Result{Rows: -1, Total: compile.NotCounted}
 	t := try{timeline: timeline{start: time.Now()}}
+	_, ok := ctx.Deadline()
+	t.bounded = !ok
+	ctx, cancel := b.bound(ctx)
+	defer cancel()
 	err := b.do(ctx, c, res, &t)
 	res.Phases = t.phases()
 	if t.again {
-		second := try{timeline: timeline{start: t.end}, known: t.known}
+		second := try{timeline: timeline{start: t.end}, known: t.known, bounded: t.bounded}
 		if e := b.do(ctx, c, res, &second); e != errUnchanged {
 			err = e
 		}
@@ -55,7 +60,7 @@ var errUnchanged = errors.New("the schema has not changed")
 
 func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result, t *try) error {
 	if err := ctx.Err(); err != nil {
-		return contextFailure(err, "")
+		return contextFailure(err)
 	}
 	before := t.known
 	program, set, err := b.prepare(ctx, c, t)
@@ -86,6 +91,7 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result
 		dsnLimit = 0
 	}
 	deadline, ok := ctx.Deadline()
+	ok = ok && !t.bounded // what a statement can see of its settings is what it would be through PostgREST
 	took, from := timeout(dsnLimit, deadline, ok, t.acquired)
 	tx := transaction{
 		isolation: set.isolation, settings: set.statement(took, from), program: &program, rollback: rollsBack(c.Query),
@@ -134,9 +140,6 @@ func (b *Backend) finish(q *query.Spec, ans *answer, program *compile.Program, r
 func (b *Backend) prepare(ctx context.Context, c *dbaccess.Call, t *try) (compile.Program, settings, error) {
 	if err := c.Identity.Validate(); err != nil {
 		return compile.Program{}, settings{}, identityFailure(c, err)
-	}
-	if strings.EqualFold(strings.TrimSpace(c.Identity.Role), "none") {
-		return compile.Program{}, settings{}, loginRoleFailure(nil)
 	}
 	schema := b.schemaOf(c)
 	path, ok := b.cfg.searchPaths[schema]

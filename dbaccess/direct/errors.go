@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/internal/advice"
 	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
 	"github.com/twinpath/twinpath/dbaccess/internal/compile"
 	"github.com/twinpath/twinpath/dbaccess/internal/sqlstate"
@@ -39,17 +40,37 @@ func named(err error, op, query string) error {
 
 func errClosed() error { return &dbaccess.Error{Kind: dbaccess.ErrClosed} }
 
-// contextFailure is a call that its caller gave up. stage completes the advice
-// "the deadline passed …".
-func contextFailure(cause error, stage string) error {
+// contextFailure is a call that its caller gave up.
+func contextFailure(cause error) error {
 	if errors.Is(cause, context.Canceled) {
 		return dbaccess.Error{Kind: context.Canceled}.With(dbaccess.ServerText{}, context.Canceled)
 	}
-	e := dbaccess.Error{Kind: dbaccess.ErrTimeout}
-	if stage != "" {
-		e.Advice = "the deadline passed " + stage
+	return dbaccess.Error{Kind: dbaccess.ErrTimeout, Advice: "the deadline had passed before the call began"}.With(dbaccess.ServerText{}, context.DeadlineExceeded)
+}
+
+// deadlineFailure is a call whose deadline passed, the caller's or that of
+// Config.Timeout. The error also answers errors.Is for also, unless that is nil.
+func (b *Backend) deadlineFailure(ctx context.Context, stage string, also error) error {
+	e := dbaccess.Error{Kind: dbaccess.ErrTimeout, Advice: "the deadline passed " + stage}
+	if context.Cause(ctx) == errTimeout {
+		e.Advice = "direct.Config.Timeout, which bounds calls whose context has no deadline, passed " + stage
 	}
-	return e.With(dbaccess.ServerText{}, context.DeadlineExceeded)
+	cause := context.DeadlineExceeded
+	if also != nil {
+		cause = errors.Join(cause, also)
+	}
+	return e.With(dbaccess.ServerText{}, cause)
+}
+
+// errTimeout is why a call without a deadline of its caller's ended.
+var errTimeout = errors.New("direct: Config.Timeout passed")
+
+// bound gives a context without a deadline that of Config.Timeout.
+func (b *Backend) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); ok {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, b.cfg.Timeout, errTimeout)
 }
 
 func identityFailure(c *dbaccess.Call, err error) error {
@@ -75,7 +96,7 @@ func compileFailure(err error) error {
 		return nil
 	case *catalog.Error:
 		text := dbaccess.ServerText{Message: e.Message, Detail: detail(e.Details), Hint: e.Hint}
-		return dbaccess.Error{Code: e.Code, HTTPStatus: e.Status, Kind: dbaccess.KindOf(e.Code, e.Status), Advice: schemaAdvice(e.Code)}.With(text, nil)
+		return dbaccess.Error{Code: e.Code, HTTPStatus: e.Status, Kind: dbaccess.KindOf(e.Code, e.Status), Advice: advice.For(advice.Failure{Code: e.Code})}.With(text, nil)
 	case *compile.RefusedError:
 		return replyFailure(compile.Reply{Status: e.Status, Failure: &e.Failure})
 	case *query.UnsupportedError:
@@ -103,7 +124,7 @@ func detail(details any) string {
 func schemaFailure(schema string, exposed []string) error {
 	return dbaccess.Error{
 		Code: codeSchema, HTTPStatus: 406, Kind: dbaccess.KindOf(codeSchema, 406),
-		Advice: "the query's schema is not exposed: add it to direct.Config.Schemas, and to PostgREST's db-schemas",
+		Advice: advice.For(advice.Failure{Code: codeSchema}),
 	}.With(dbaccess.ServerText{
 		Message: "Invalid schema: " + schema,
 		Hint:    "Only the following schemas are exposed: " + strings.Join(exposed, ", "),
@@ -113,7 +134,10 @@ func schemaFailure(schema string, exposed []string) error {
 // replyFailure is an answer that PostgREST gives as an error: not one row, or a
 // window past the end.
 func replyFailure(r compile.Reply) error {
-	e := dbaccess.Error{Code: r.Failure.Code, HTTPStatus: r.Status, Kind: dbaccess.KindOf(r.Failure.Code, r.Status)}
+	e := dbaccess.Error{
+		Code: r.Failure.Code, HTTPStatus: r.Status, Kind: dbaccess.KindOf(r.Failure.Code, r.Status),
+		Advice: advice.For(advice.Failure{Code: r.Failure.Code, Message: r.Failure.Message}),
+	}
 	if e.Code == codeNotOne {
 		e.Kind = dbaccess.ErrMultipleRows
 		if r.Failure.Details == noneFound {
@@ -140,33 +164,35 @@ func (b *Backend) acquireFailure(ctx context.Context, pool *pgxpool.Pool, a *acq
 		return errClosed()
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		return contextFailure(context.Canceled, "")
+		return contextFailure(context.Canceled)
 	}
 	if !isContext(err) || isConnect(err) {
-		return connectFailure(err)
+		return b.connectFailure(err)
 	}
 	stat := pool.Stat()
 	dialling := a.dialling() || b.cfg.dsn == nil && stat.ConstructingConns() > 0
 	if dialling && ctx.Err() != nil {
-		return contextFailure(context.DeadlineExceeded, "while a connection was being made")
+		return b.deadlineFailure(ctx, "while a connection was being made", nil)
 	}
 	if dialling {
-		return connectFailure(err)
+		return b.connectFailure(err)
 	}
-	e := dbaccess.Error{
-		Code: codeSaturated, HTTPStatus: 504, Kind: dbaccess.ErrSaturated,
-		Advice: fmt.Sprintf("%d of %d connections were in use while the call waited: raise MaxConns within the pooler's limit, or make the calls shorter",
-			stat.AcquiredConns(), stat.MaxConns()),
-	}
-	var cause error
+	used := fmt.Sprintf("%d of %d connections were in use", stat.AcquiredConns(), stat.MaxConns())
 	if ctx.Err() != nil {
-		cause = context.DeadlineExceeded // the caller's own
+		var full error
+		if stat.AcquiredConns() >= stat.MaxConns() {
+			full = dbaccess.ErrSaturated
+		}
+		return b.deadlineFailure(ctx, "while the call waited for a connection, when "+used, full)
 	}
-	return e.With(dbaccess.ServerText{Message: "Timed out acquiring connection from connection pool."}, cause)
+	return dbaccess.Error{
+		Code: codeSaturated, HTTPStatus: 504, Kind: dbaccess.ErrSaturated,
+		Advice: used + " when AcquireTimeout had passed: raise MaxConns within the pooler's limit, or make the calls shorter",
+	}.With(dbaccess.ServerText{Message: "Timed out acquiring connection from connection pool."}, nil)
 }
 
 // connectFailure is a connection that could not be made.
-func connectFailure(err error) error {
+func (b *Backend) connectFailure(err error) error {
 	text := dbaccess.ServerText{Message: "Database connection error. Retrying the connection."}
 	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
 		if e, ok := poolerFailure(pg); ok {
@@ -177,8 +203,8 @@ func connectFailure(err error) error {
 			Advice: "the server refused the connection: see its message",
 		}.With(serverText(pg), pg)
 	}
-	advice, cause := networkAdvice(err)
-	return dbaccess.Error{Code: codeConnect, HTTPStatus: 503, Kind: dbaccess.ErrUnavailable, Advice: advice}.With(text, cause)
+	todo, cause := networkAdvice(err, b.cfg.dsn != nil && b.cfg.dsn.Pool.ConnConfig.SSLNegotiation == "direct")
+	return dbaccess.Error{Code: codeConnect, HTTPStatus: 503, Kind: dbaccess.ErrUnavailable, Advice: todo}.With(text, cause)
 }
 
 // failedCall is what is known about a call whose batch failed.
@@ -219,7 +245,7 @@ func mayHaveCommitted(err error) bool {
 func (b *Backend) batchFailure(ctx context.Context, f failedCall, err error) error {
 	pg, isPG := errors.AsType[*pgconn.PgError](err)
 	if errors.Is(ctx.Err(), context.Canceled) && (!isPG || pg.Code == "57014") {
-		return contextFailure(context.Canceled, "")
+		return contextFailure(context.Canceled)
 	}
 	if isPG {
 		return b.serverFailure(f, pg)
@@ -228,12 +254,12 @@ func (b *Backend) batchFailure(ctx context.Context, f failedCall, err error) err
 		return errClosed() // Close interrupted it
 	}
 	if ctx.Err() != nil || pgconn.Timeout(err) {
-		return contextFailure(context.DeadlineExceeded, "while the server worked, or its answer was on the way")
+		return b.deadlineFailure(ctx, "while the server worked, or its answer was on the way", nil)
 	}
 	if errors.Is(err, errAnswer) {
 		return dbaccess.Error{Advice: "this is a defect of package direct, or of a proxy in between"}.With(dbaccess.ServerText{}, err)
 	}
-	_, cause := networkAdvice(err)
+	_, cause := networkAdvice(err, false)
 	return dbaccess.Error{
 		Code: codeClient, HTTPStatus: 503, Kind: dbaccess.ErrUnavailable,
 		Advice: "the connection broke during the call: a read may be tried again",

@@ -91,6 +91,8 @@ func TestErrors(t *testing.T) {
 		{"status by code", query.From("teapot").Columns("id"), user, "PT418", 418, nil, canary},
 		{"whole answer raised", query.From("raised").Columns("id"), user, "123", 402, nil, canary},
 		{"login role", companies, auth.Identity{Role: "authenticator", Claims: claims}, "", 403, dbaccess.ErrPermission, ""},
+		{"role like none", companies, auth.Identity{Role: " none", Claims: claims}, "22023", 401, dbaccess.ErrUnauthorized, `role " none" does not exist`},
+		{"role like none, too", companies, auth.Identity{Role: "none ", Claims: claims}, "22023", 401, dbaccess.ErrUnauthorized, `role "none " does not exist`},
 		{"role none", companies, auth.Identity{Role: "none", Claims: claims}, "", 0, dbaccess.ErrInvalid, ""},
 		{"no role", companies, auth.Identity{Claims: claims}, "", 0, dbaccess.ErrNoIdentity, ""},
 		{"claims that are none", companies, auth.Identity{Role: "anon", Claims: json.RawMessage(canary)}, "", 0, dbaccess.ErrInvalid, ""},
@@ -183,10 +185,16 @@ func TestUnreachable(t *testing.T) {
 	}
 	tests := []struct{ name, dsn, advice string }{
 		{"nobody listens", dsn(free, canary, canary), "nobody listens"},
-		{"no answer", dsn(silent.Addr().String(), canary, canary), "did not answer within ConnectTimeout"},
+		{"no answer", dsn(silent.Addr().String(), canary, canary), "took the connection but did not answer within ConnectTimeout"},
 		{"no such host", dsn(canary+".invalid:5432", canary, canary), "host"},
 		{"no TLS", dsn(db.PoolerAddr, pgtest.LoginPassword, db.Name) + "?sslmode=require", "sslmode=disable"},
 		{"wrong password", dsn(db.PoolerAddr, canary, db.Name), "user and password"},
+		{"no such database at the pooler", dsn(db.PoolerAddr, pgtest.LoginPassword, canary), "the DSN's database"},
+		{"no such database", dsn(db.Addr, pgtest.LoginPassword, canary), "no such database"},
+		{"TLS at once, to a pooler", dsn(db.PoolerAddr, pgtest.LoginPassword, db.Name) + "?sslmode=require&sslnegotiation=direct", "sslnegotiation=direct"},
+		{"TLS at once, to Postgres", dsn(db.Addr, pgtest.LoginPassword, db.Name) + "?sslmode=require&sslnegotiation=direct", "sslnegotiation=direct"},
+		{"standby", dsn(db.PoolerAddr, pgtest.LoginPassword, db.Name) + "?sslmode=disable&target_session_attrs=standby", "target_session_attrs"},
+		{"read-only", dsn(db.PoolerAddr, pgtest.LoginPassword, db.Name) + "?sslmode=disable&target_session_attrs=read-only", "target_session_attrs"},
 		{"wrong password at Postgres", dsn(db.Addr, canary, db.Name), "user and password"},
 		{"no such socket", "host=/nowhere/" + canary + " user=x password=" + canary, "socket"},
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/internal/compile"
 )
 
-
 // newSchema makes the source of what the backend knows of the schema. It loads
 // nothing.
 func (b *Backend) newSchema() (*catalog.Source, error) {
@@ -33,9 +32,11 @@ func (b *Backend) newSchema() (*catalog.Source, error) {
 // [Config.SchemaCache] of other processes, and loads it where nothing has yet. It
 // holds names and types, and no rows.
 func (b *Backend) SchemaCache(ctx context.Context) ([]byte, error) {
+	ctx, cancel := b.bound(ctx)
+	defer cancel()
 	known, err := b.schema.Get(ctx)
 	if err != nil {
-		return nil, named(schemaLoadFailure(ctx, err), "schema cache", "")
+		return nil, named(b.schemaLoadFailure(ctx, err), "schema cache", "")
 	}
 	return known.JSON()
 }
@@ -107,19 +108,23 @@ func (b *Backend) knowSchema(ctx context.Context, t *try) error {
 		t.catalog = start
 	}
 	if err != nil {
-		return schemaLoadFailure(ctx, err)
+		return b.schemaLoadFailure(ctx, err)
 	}
 	t.known = known
 	return nil
 }
 
 // schemaLoadFailure says why nothing is known of the schema.
-func schemaLoadFailure(ctx context.Context, err error) error {
+func (b *Backend) schemaLoadFailure(ctx context.Context, err error) error {
 	if errors.Is(err, catalog.ErrClosed) {
 		return errClosed()
 	}
-	if ctx.Err() != nil {
-		return contextFailure(ctx.Err(), "while the schema was being read")
+	switch ctx.Err() {
+	case nil:
+	case context.Canceled:
+		return contextFailure(context.Canceled)
+	default:
+		return b.deadlineFailure(ctx, "while the schema was being read", nil)
 	}
 	// Every call that waited gets the same error, and gives its own name to it.
 	if e, ok := errors.AsType[*dbaccess.Error](err); ok {

@@ -100,9 +100,10 @@ func TestErrors(t *testing.T) {
 		advice string // part of it, "" when there is none
 	}{
 		"unknown column": {
-			reply: reply{400, nil, `{"code":"42703","details":null,"hint":"Perhaps you meant …","message":"column t.sesame does not exist"}`},
-			want:  want{"42703", "42703", 400, "column t.sesame does not exist", "", "Perhaps you meant …"},
-			is:    []error{dbaccess.ErrNotFound},
+			reply:  reply{400, nil, `{"code":"42703","details":null,"hint":"Perhaps you meant …","message":"column t.sesame does not exist"}`},
+			want:   want{"42703", "42703", 400, "column t.sesame does not exist", "", "Perhaps you meant …"},
+			is:     []error{dbaccess.ErrNotFound},
+			advice: "names a column that doesn't exist",
 		},
 		"unknown table": {
 			reply:  reply{404, nil, `{"code":"PGRST205","details":null,"hint":null,"message":"Could not find the table 'public.nopes' in the schema cache"}`},
@@ -133,20 +134,23 @@ func TestErrors(t *testing.T) {
 			isNot: []error{dbaccess.ErrNoRows},
 		},
 		"statement timeout": {
-			reply: reply{500, nil, `{"code":"57014","details":null,"hint":null,"message":"canceling statement due to statement timeout"}`},
-			want:  want{"57014", "57014", 500, "canceling statement due to statement timeout", "", ""},
-			is:    []error{dbaccess.ErrTimeout, context.DeadlineExceeded},
-			isNot: []error{dbaccess.ErrUnavailable},
+			reply:  reply{500, nil, `{"code":"57014","details":null,"hint":null,"message":"canceling statement due to statement timeout"}`},
+			want:   want{"57014", "57014", 500, "canceling statement due to statement timeout", "", ""},
+			is:     []error{dbaccess.ErrTimeout, context.DeadlineExceeded},
+			isNot:  []error{dbaccess.ErrUnavailable},
+			advice: "statement_timeout",
 		},
 		"denied, anonymous": {
-			reply: reply{401, nil, `{"code":"42501","details":null,"hint":null,"message":"permission denied for table secrets"}`},
-			want:  want{"42501", "42501", 401, "permission denied for table secrets", "", ""},
-			is:    []error{dbaccess.ErrPermission, dbaccess.ErrUnauthorized},
+			reply:  reply{401, nil, `{"code":"42501","details":null,"hint":null,"message":"permission denied for table secrets"}`},
+			want:   want{"42501", "42501", 401, "permission denied for table secrets", "", ""},
+			is:     []error{dbaccess.ErrPermission, dbaccess.ErrUnauthorized},
+			advice: "lacks a privilege",
 		},
 		"expired": {
-			reply: reply{401, nil, `{"code":"PGRST303","details":null,"hint":null,"message":"JWT expired"}`},
-			want:  want{"PGRST303", "", 401, "JWT expired", "", ""},
-			is:    []error{dbaccess.ErrUnauthorized},
+			reply:  reply{401, nil, `{"code":"PGRST303","details":null,"hint":null,"message":"JWT expired"}`},
+			want:   want{"PGRST303", "", 401, "JWT expired", "", ""},
+			is:     []error{dbaccess.ErrUnauthorized},
+			advice: "has expired",
 		},
 		"pool was full": {
 			reply:  reply{504, nil, `{"code":"PGRST003","details":null,"hint":null,"message":"Timed out acquiring connection from connection pool."}`},
@@ -159,10 +163,11 @@ func TestErrors(t *testing.T) {
 			want:  want{"QUOTA7", "", 402, "Pay", "d", "h"},
 		},
 		"HEAD has no body": {
-			reply: reply{403, map[string]string{"Proxy-Status": `edge; error=timeout, PostgREST; error=42501`}, ""},
-			head:  true,
-			want:  want{"42501", "42501", 403, "", "", ""},
-			is:    []error{dbaccess.ErrPermission},
+			reply:  reply{403, map[string]string{"Proxy-Status": `edge; error=timeout, PostgREST; error=42501`}, ""},
+			head:   true,
+			want:   want{"42501", "42501", 403, "", "", ""},
+			is:     []error{dbaccess.ErrPermission},
+			advice: "lacks a privilege",
 		},
 		"HEAD without a code": {
 			reply:  reply{404, nil, ""},
@@ -171,21 +176,25 @@ func TestErrors(t *testing.T) {
 			advice: "/rest/v1",
 		},
 		"range": {
-			reply: reply{416, map[string]string{"Content-Range": "*/12"}, `{"code":"PGRST103","details":"An offset of 50 was requested, but there are only 12 rows.","hint":null,"message":"Requested range not satisfiable"}`},
-			want:  want{"PGRST103", "", 416, "Requested range not satisfiable", "An offset of 50 was requested, but there are only 12 rows.", ""},
-			is:    []error{dbaccess.ErrInvalid},
+			reply:  reply{416, map[string]string{"Content-Range": "*/12"}, `{"code":"PGRST103","details":"An offset of 50 was requested, but there are only 12 rows.","hint":null,"message":"Requested range not satisfiable"}`},
+			want:   want{"PGRST103", "", 416, "Requested range not satisfiable", "An offset of 50 was requested, but there are only 12 rows.", ""},
+			is:     []error{dbaccess.ErrInvalid},
+			advice: "past the last row",
 		},
 		"range, cut off": {
-			reply: reply{416, map[string]string{"Content-Range": "*/12"}, `{"`},
-			want:  want{"PGRST103", "", 416, "", "", ""},
+			reply:  reply{416, map[string]string{"Content-Range": "*/12"}, `{"`},
+			want:   want{"PGRST103", "", 416, "", "", ""},
+			advice: "past the last row",
 		},
 		"range, with rows": {
-			reply: reply{416, map[string]string{"Content-Range": "*/12"}, `[]`},
-			want:  want{"PGRST103", "", 416, "", "", ""},
+			reply:  reply{416, map[string]string{"Content-Range": "*/12"}, `[]`},
+			want:   want{"PGRST103", "", 416, "", "", ""},
+			advice: "past the last row",
 		},
 		"range, empty": {
-			reply: reply{416, map[string]string{"Content-Range": "*/12"}, ``},
-			want:  want{"PGRST103", "", 416, "", "", ""},
+			reply:  reply{416, map[string]string{"Content-Range": "*/12"}, ``},
+			want:   want{"PGRST103", "", 416, "", "", ""},
+			advice: "past the last row",
 		},
 		"gateway page": {
 			reply:  reply{522, html, `<html>connection timed out</html>`},
@@ -330,6 +339,43 @@ func TestBodyLimit(t *testing.T) {
 			}
 			if e := asError(t, err); e.HTTPStatus != 0 || !strings.Contains(e.Advice, "MaxBodyBytes") {
 				t.Errorf("error = %v, want no status and advice on MaxBodyBytes", e)
+			}
+		})
+	}
+}
+
+// An answer that breaks off is told from none at all.
+func TestAnswerThatBreaksOff(t *testing.T) {
+	t.Parallel()
+	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	for name, tt := range map[string]struct{ answer, advice string }{
+		"none":                  {"", "without an answer"},
+		"in the status line":    {"HTTP/1.1 20", "broke off in its header"},
+		"in the header":         {head + "Content-Le", "broke off in its header"},
+		"two lengths":           {head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n[]", "broke off in its header"},
+		"before the body":       {head + "Content-Length: 2\r\n\r\n", "broke off before its end"},
+		"length that is a lie":  {head + "Content-Length: 99\r\n\r\n[]", "broke off before its end"},
+		"in a chunk":            {head + "Transfer-Encoding: chunked\r\n\r\n5\r\n[{", "broke off before its end"},
+		"without the last one":  {head + "Transfer-Encoding: chunked\r\n\r\n2\r\n[]\r\n", "broke off before its end"},
+		"chunk that is no size": {head + "Transfer-Encoding: chunked\r\n\r\nsesame\r\n[]\r\n", "broke off before its end"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := backend(t, func(w http.ResponseWriter, _ *http.Request) {
+				conn, _, err := w.(http.Hijacker).Hijack()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				defer conn.Close()
+				_, _ = io.WriteString(conn, tt.answer)
+			})
+			_, err := b.Do(t.Context(), call(query.From("t")))
+			if e := asError(t, err); !errors.Is(err, dbaccess.ErrUnavailable) || !strings.Contains(e.Advice, tt.advice) {
+				t.Errorf("error %v, want ErrUnavailable with %q in its advice", e, tt.advice)
+			}
+			if containsAny(texts(t, err), "sesame") {
+				t.Errorf("the error tells what came: %s", texts(t, err))
 			}
 		})
 	}

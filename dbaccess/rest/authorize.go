@@ -1,34 +1,37 @@
 package rest
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/auth"
 )
 
-// ErrNoToken means that an identity has no bearer token, its role is not the
-// anonymous one, and no signer is configured.
+// ErrNoToken means that an identity has no bearer token, is not the anonymous one
+// without claims, and no signer is configured, or that it failed.
 var ErrNoToken = errors.New("identity without a bearer token")
+
+// ErrOtherRole means that an identity's token names another role than the identity.
+// PostgREST acts as the one, the direct path as the other, so that nothing is sent.
+// The error also answers errors.Is(err, dbaccess.ErrUnauthorized).
+var ErrOtherRole = errors.New("bearer token for another role than the identity's")
 
 // authorize returns the Authorization header for an identity, "" for none.
 func (b *Backend) authorize(ctx context.Context, id auth.Identity) (string, error) {
 	token := id.Token
 	if token == "" {
-		if id.Role == b.cfg.AnonRole {
+		if b.isNobody(id) {
 			return "", nil
 		}
 		if b.cfg.Signer == nil {
-			return "", &dbaccess.Error{
-				Path: dbaccess.REST, Kind: ErrNoToken,
-				Advice: "PostgREST believes tokens alone: pass the caller's in auth.Identity.Token, or set rest.Config.Signer",
-			}
+			return "", &dbaccess.Error{Path: dbaccess.REST, Kind: ErrNoToken, Advice: b.tokenAdvice(id)}
 		}
 		var err error
 		if token, err = b.cfg.Signer.Sign(ctx, id); err != nil {
-			e := dbaccess.Error{Path: dbaccess.REST, Kind: ErrNoToken, Advice: "rest.Config.Signer failed"}
-			return "", e.With(dbaccess.ServerText{}, err)
+			return "", signerError(err)
 		}
 	}
 	if !isToken(token) {
@@ -37,5 +40,45 @@ func (b *Backend) authorize(ctx context.Context, id auth.Identity) (string, erro
 			Advice: "the bearer token has characters that no token may have",
 		}
 	}
+	if role, ok := b.roleOf(token); ok && role != id.Role {
+		e := dbaccess.Error{
+			Path: dbaccess.REST, Kind: dbaccess.ErrUnauthorized,
+			Advice: "the bearer token names another role than auth.Identity.Role: take the identity from the token, with auth/jwt, " +
+				"or set rest.Config.RoleClaim to PostgREST's jwt-role-claim-key and rest.Config.AnonRole to its db-anon-role",
+		}
+		return "", e.With(dbaccess.ServerText{}, ErrOtherRole)
+	}
 	return "Bearer " + token, nil
+}
+
+// isNobody says whether an identity is what PostgREST makes of a request without a
+// token: the anonymous role, and no claims but that.
+func (b *Backend) isNobody(id auth.Identity) bool {
+	if id.Role != b.cfg.AnonRole {
+		return false
+	}
+	if len(id.Claims) == 0 {
+		return true
+	}
+	claims, err := id.ClaimsWithRole()
+	return err == nil && bytes.Equal(claims, b.nobody)
+}
+
+func (b *Backend) tokenAdvice(id auth.Identity) string {
+	if id.Role == b.cfg.AnonRole {
+		return "the anonymous identity has claims, of which PostgREST learns from a token alone: " +
+			"leave auth.Identity.Claims empty, or set rest.Config.Signer"
+	}
+	return "PostgREST believes tokens alone: pass the caller's in auth.Identity.Token, or set rest.Config.Signer"
+}
+
+// signerError keeps a signer's reason where it is sure to hold nothing secret.
+func signerError(err error) error {
+	e := dbaccess.Error{Path: dbaccess.REST, Kind: ErrNoToken}
+	if refused, ok := errors.AsType[*auth.TokenError](err); ok {
+		e.Advice = "rest.Config.Signer failed: " + refused.Reason
+	} else {
+		e.Advice = fmt.Sprintf("rest.Config.Signer failed with an error of type %T, which errors.As finds in this one", err)
+	}
+	return e.With(dbaccess.ServerText{}, err)
 }

@@ -13,18 +13,21 @@ import (
 	"github.com/supabase-community/postgrest-go"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/auth"
 	"github.com/twinpath/twinpath/dbaccess/internal/compile"
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
 // Backend runs calls through PostgREST. It is safe for concurrent use.
 type Backend struct {
-	cfg     Config
+	cfg     *Config // a pointer, behind which fmt does not look
 	base    *url.URL
 	client  string // the server without a path, which postgrest-go would unescape
 	version version
 	parent  http.RoundTripper
 	own     *http.Transport // parent, when the backend made it
+	nobody  []byte          // the claims of an anonymous caller without any
+	roles   roleCache       // of tokens
 
 	mu      sync.Mutex
 	running int
@@ -42,7 +45,10 @@ func New(cfg Config) (*Backend, error) {
 		return nil, err
 	}
 	cfg = cfg.WithDefaults()
-	b := &Backend{cfg: cfg, base: base, client: (&url.URL{Scheme: base.Scheme, Host: base.Host}).String(), parent: cfg.Transport, drained: make(chan struct{})}
+	b := &Backend{cfg: &cfg, base: base, client: (&url.URL{Scheme: base.Scheme, Host: base.Host}).String(), parent: cfg.Transport, drained: make(chan struct{}), roles: newRoleCache()}
+	if b.nobody, err = (auth.Identity{Role: cfg.AnonRole}).ClaimsWithRole(); err != nil {
+		return nil, fmt.Errorf("rest: Config.AnonRole: %w", err)
+	}
 	if cfg.ServerVersion != "" {
 		b.version = parseVersion(cfg.ServerVersion)
 	}
@@ -107,7 +113,7 @@ func (b *Backend) send(ctx context.Context, how sending, q *query.Spec, req comp
 	if !isHeaderValue(req.Profile) {
 		return &dbaccess.Result{Rows: -1, Total: -1}, schemaError()
 	}
-	x := &exchange{backend: b, ctx: ctx, sending: how, request: req, writes: mayWrite(q)}
+	x := &exchange{backend: b, ctx: ctx, sending: how, request: req, query: q, writes: mayWrite(q)}
 	x.timeline.start = how.start
 	client := postgrest.NewClient(b.client, req.Profile, nil)
 	client.Transport.Parent = x

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,7 +22,9 @@ const (
 	DefaultMaxURLBytes  = 8000 // nginx, and gateways built on it, refuse more than 8 KiB
 )
 
-// Config makes a [Backend]. It prints without its key.
+// Config makes a [Backend]. It prints without its key, unless it is in an unexported
+// field of another struct, where fmt asks no value how to print: keep the Backend
+// there.
 type Config struct {
 	// URL is PostgREST's root: https://<project>.supabase.co/rest/v1 on
 	// Supabase. It has no user, query or fragment. Required.
@@ -36,8 +39,13 @@ type Config struct {
 	// AnonRole is the role of calls that need no token, PostgREST's
 	// db-anon-role. Defaults to DefaultAnonRole.
 	AnonRole string
-	// Signer mints the token of an identity that has none. Defaults to none: such
-	// calls fail with ErrNoToken.
+	// RoleClaim is the way to the claim of a token that holds the Postgres role, one
+	// member name a step: PostgREST's jwt-role-claim-key. A token that names another
+	// role than its identity is refused before it is sent: see [ErrOtherRole].
+	// Defaults to {"role"}.
+	RoleClaim []string
+	// Signer mints the token of an identity that has none but has a role other than
+	// AnonRole, or claims. Defaults to none: such calls fail with ErrNoToken.
 	Signer auth.Signer
 	// Transport sends the requests. Whoever gives one closes it, and sees to it that
 	// it repeats none but reads. Defaults to a
@@ -68,6 +76,9 @@ type Config struct {
 func (c Config) WithDefaults() Config {
 	if c.AnonRole == "" {
 		c.AnonRole = DefaultAnonRole
+	}
+	if len(c.RoleClaim) == 0 {
+		c.RoleClaim = []string{"role"}
 	}
 	if c.MaxBodyBytes == 0 {
 		c.MaxBodyBytes = DefaultMaxBodyBytes
@@ -102,6 +113,9 @@ func (c Config) validate() (*url.URL, error) {
 	}
 	if !isHeaderValue(c.Schema) {
 		errs = append(errs, errors.New("Config.Schema has characters that no header may have"))
+	}
+	if slices.Contains(c.RoleClaim, "") {
+		errs = append(errs, errors.New("Config.RoleClaim has an empty step"))
 	}
 	if c.MaxBodyBytes < 0 {
 		errs = append(errs, errors.New("Config.MaxBodyBytes must be positive, or 0 for the default"))

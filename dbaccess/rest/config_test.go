@@ -32,6 +32,7 @@ func TestNewReportsEverythingThatIsWrong(t *testing.T) {
 		"key":           {cfg: rest.Config{URL: "https://h", APIKey: "sesame\n"}, want: []string{"Config.APIKey"}},
 		"schema":        {cfg: rest.Config{URL: "https://h", Schema: "a\rb"}, want: []string{"Config.Schema"}},
 		"body":          {cfg: rest.Config{URL: "https://h", MaxBodyBytes: -1}, want: []string{"Config.MaxBodyBytes"}},
+		"role claim":    {cfg: rest.Config{URL: "https://h", RoleClaim: []string{"app", ""}}, want: []string{"Config.RoleClaim"}},
 		"timeout":       {cfg: rest.Config{URL: "https://h", Timeout: -1}, want: []string{"Config.Timeout"}},
 		"version":       {cfg: rest.Config{URL: "https://h", ServerVersion: "latest"}, want: []string{"Config.ServerVersion"}},
 		"version, half": {cfg: rest.Config{URL: "https://h", ServerVersion: "14.x"}, want: []string{"Config.ServerVersion"}},
@@ -67,21 +68,44 @@ func TestNewReportsEverythingThatIsWrong(t *testing.T) {
 	}
 }
 
+// Nothing prints the key or the URL's password, however it is asked and wherever the
+// config is.
 func TestKeyIsNotPrinted(t *testing.T) {
 	t.Parallel()
-	cfg := rest.Config{URL: "https://h/rest/v1", APIKey: "sesame"}
+	cfg := rest.Config{URL: "http://localhost", APIKey: "sesame"}
 	b, err := rest.New(cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, err := json.Marshal(map[string]any{"cfg": cfg})
-	if err != nil {
-		t.Fatal(err)
+	bad := rest.Config{URL: "http://me:sesame@localhost?apikey=sesame"}
+	type exported struct {
+		Config  rest.Config
+		Pointer *rest.Config
+		Any     any
+		Backend *rest.Backend
 	}
-	var log bytes.Buffer
-	slog.New(slog.NewTextHandler(&log, nil)).Info("made", "cfg", cfg, "backend", b)
-	all := fmt.Sprintf("%v %+v %#v %s %d %v %+v %#v %v", cfg, cfg, cfg, cfg, cfg, b, b, b, &cfg) + string(text) + log.String()
-	if strings.Contains(all, "sesame") {
-		t.Errorf("the key is printed: %s", all)
+	type unexported struct{ backend *rest.Backend }
+	for name, v := range map[string]any{
+		"config": cfg, "pointer to config": &cfg, "config that is wrong": bad, "backend": b,
+		"exported": exported{cfg, &cfg, bad, b}, "pointer to exported": &exported{cfg, &cfg, bad, b},
+		"unexported": unexported{b}, "pointer to unexported": &unexported{b},
+		"slice": []rest.Config{cfg, bad}, "map": map[string]rest.Config{"cfg": cfg}, "backends": []*rest.Backend{b},
+	} {
+		all := fmt.Sprint(v)
+		for _, verb := range strings.Split("v +v #v s q x X d t c U e E f F g G b o O T +s #q 10v", " ") {
+			all += fmt.Sprintf("%"+verb, v)
+		}
+		js, err := json.Marshal(v)
+		if err != nil {
+			t.Errorf("%s: json: %v", name, err)
+		}
+		var log bytes.Buffer
+		for _, h := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
+			slog.New(h).With("with", v).Info("made", "value", v, slog.Group("in", "value", v))
+		}
+		all = strings.ToLower(all + string(js) + log.String())
+		if strings.Contains(all, "sesame") || strings.Contains(all, fmt.Sprintf("%x", "sesame")) {
+			t.Errorf("%s: a secret is printed: %s", name, all)
+		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/internal/advice"
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
@@ -51,7 +52,7 @@ func (x *exchange) statusError() error {
 	if e.Code == codeNotSingular {
 		e.Kind = singularKind(body.Details)
 	}
-	e.Advice = codeAdvice[e.Code]
+	e.Advice = adviceFor(e.Code, body.Message, x.query)
 	return e.With(dbaccess.ServerText{Message: body.Message, Detail: text(body.Details), Hint: text(body.Hint)}, nil)
 }
 
@@ -73,20 +74,24 @@ func chosenError(status int) error {
 	}.With(dbaccess.ServerText{}, nil)
 }
 
-// codeAdvice is what to do about codes whose kind doesn't say it all.
-var codeAdvice = map[string]string{
+// ownAdvice is what to do about codes that say something about PostgREST itself.
+var ownAdvice = map[string]string{
 	"PGRST000": "PostgREST can't connect to Postgres: check its db-uri and that Postgres runs",
 	"PGRST001": "PostgREST lost its connection to Postgres",
 	"PGRST002": "PostgREST has not read the schema yet: it starts, or can't connect to Postgres",
 	"PGRST003": "PostgREST's pool was full: raise its db-pool, or send it less",
-	"PGRST106": "the schema is not among PostgREST's db-schemas",
-	"PGRST200": "no foreign key relates the two: check the embed's name and hint; after a migration, reload PostgREST's schema cache: notify pgrst, 'reload schema'",
-	"PGRST201": "several relationships lead there: add a hint, the foreign key's name, to the embed",
-	"PGRST203": "several functions take these arguments: rename one, or an argument of one",
-	"PGRST202": "after a migration, reload PostgREST's schema cache: notify pgrst, 'reload schema'",
-	"PGRST204": "after a migration, reload PostgREST's schema cache: notify pgrst, 'reload schema'",
-	"PGRST205": "after a migration, reload PostgREST's schema cache: notify pgrst, 'reload schema'",
-	"PGRST300": "PostgREST has no jwt-secret",
+}
+
+// adviceFor says what to do about an error of PostgREST's, or one that it passes on.
+func adviceFor(code, message string, q *query.Spec) string {
+	if text, ok := ownAdvice[code]; ok {
+		return text
+	}
+	text := advice.For(advice.Failure{Code: code, Message: message, Query: q})
+	if advice.IsSchemaCache(code) {
+		text += advice.StaleCache
+	}
+	return text
 }
 
 // errorBody is PostgREST's error. Details and hint are text, null or, for some
@@ -247,8 +252,10 @@ func (x *exchange) transportError(err error) error {
 		e.Advice = "the host of rest.Config.URL could not be resolved"
 	case isOp && op.Op == "dial":
 		e.Advice = "no connection to rest.Config.URL: check host and port, and that PostgREST runs"
-	case errors.Is(err, io.ErrUnexpectedEOF) && x.status != 0:
-		e.Advice = "the answer broke off"
+	case x.status != 0:
+		e.Advice = "the answer broke off before its end: the connection was closed, or its Content-Length is not that of its body"
+	case x.begun():
+		e.Advice = "the answer broke off in its header, or the header is not HTTP's: check what is between here and PostgREST"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		e.Advice = "the server closed the connection without an answer"
 	default:

@@ -25,6 +25,7 @@ type exchange struct {
 	backend *Backend
 	ctx     context.Context
 	request compile.Request
+	query   *query.Spec
 	writes  bool // it may change something
 	tried   bool // it was handed to the transport
 

@@ -67,3 +67,11 @@ func (x *exchange) lost(e *dbaccess.Error) bool {
 	}
 	return false
 }
+
+// begun says whether anything of an answer has come. Another's transport need not
+// tell.
+func (x *exchange) begun() bool {
+	x.timeline.mu.Lock()
+	defer x.timeline.mu.Unlock()
+	return !x.timeline.first.IsZero()
+}

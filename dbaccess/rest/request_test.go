@@ -2,8 +2,11 @@ package rest_test
 
 import (
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -173,11 +176,23 @@ func TestIdentityThatCantBeSent(t *testing.T) {
 		signer   auth.Signer
 		want     error
 	}{
-		"no signer":     {auth.Identity{Role: "authenticated"}, nil, rest.ErrNoToken},
-		"failed signer": {auth.Identity{Role: "authenticated"}, signer{err: failed}, failed},
-		"line break":    {auth.Identity{Role: "authenticated", Token: "sesame\r\nX-A: b"}, nil, dbaccess.ErrUnauthorized},
-		"blank":         {auth.Identity{Role: "authenticated", Token: "sesame open"}, nil, dbaccess.ErrUnauthorized},
-		"minted nil":    {auth.Identity{Role: "authenticated"}, signer{}, dbaccess.ErrUnauthorized},
+		"no signer":                   {auth.Identity{Role: "authenticated"}, nil, rest.ErrNoToken},
+		"anonymous with claims":       {auth.Identity{Role: "anon", Claims: json.RawMessage(`{"sub":"sesame"}`)}, nil, rest.ErrNoToken},
+		"anonymous, no signer":        {auth.Identity{Role: "anon", Claims: json.RawMessage(`{"sub":"1"}`)}, signer{err: failed}, failed},
+		"token for another role":      {auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":"sesame"}`)}, nil, rest.ErrOtherRole},
+		"and unauthorized":            {auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":"sesame"}`)}, nil, dbaccess.ErrUnauthorized},
+		"token without a role":        {auth.Identity{Role: "authenticated", Token: tokenOf(`{}`)}, nil, rest.ErrOtherRole},
+		"token of a user for anon":    {auth.Identity{Role: "anon", Token: tokenOf(`{"role":"authenticated"}`)}, nil, rest.ErrOtherRole},
+		"role of another spelling":    {auth.Identity{Role: "authenticated", Token: tokenOf(`{"Role":"authenticated"}`)}, nil, rest.ErrOtherRole},
+		"last role of two":            {auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":"authenticated","role":"admin"}`)}, nil, rest.ErrOtherRole},
+		"role that is none":           {auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":null}`)}, nil, rest.ErrOtherRole},
+		"minted for another role":     {auth.Identity{Role: "authenticated"}, signer{token: tokenOf(`{"role":"sesame"}`)}, rest.ErrOtherRole},
+		"payload that is padded":      {auth.Identity{Role: "authenticated", Token: "h." + base64.URLEncoding.EncodeToString([]byte(`{"role":"x"}`)) + ".s"}, nil, rest.ErrOtherRole},
+		"signer that refuses a token": {auth.Identity{Role: "authenticated"}, signer{err: &auth.TokenError{Reason: "no key"}}, rest.ErrNoToken},
+		"failed signer":               {auth.Identity{Role: "authenticated"}, signer{err: failed}, failed},
+		"line break":                  {auth.Identity{Role: "authenticated", Token: "sesame\r\nX-A: b"}, nil, dbaccess.ErrUnauthorized},
+		"blank":                       {auth.Identity{Role: "authenticated", Token: "sesame open"}, nil, dbaccess.ErrUnauthorized},
+		"minted nil":                  {auth.Identity{Role: "authenticated"}, signer{}, dbaccess.ErrUnauthorized},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -196,6 +211,66 @@ func TestIdentityThatCantBeSent(t *testing.T) {
 				t.Errorf("the error tells the token: %s", got)
 			}
 		})
+	}
+}
+
+// tokenOf makes a token of a payload, with a signature that nobody accepts.
+func tokenOf(payload string) string {
+	return "eyJhbGciOiJIUzI1NiJ9." + base64.RawURLEncoding.EncodeToString([]byte(payload)) + ".c2lnbmF0dXJl"
+}
+
+// What a token says of its role is asked at the configured claim, call after call.
+func TestTokenRole(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		claim    []string
+		identity auth.Identity
+		sent     bool
+	}{
+		"same":                   {nil, auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":"authenticated"}`)}, true},
+		"escaped":                {nil, auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":"\u0061uthenticated"}`)}, true},
+		"none, anonymous":        {nil, auth.Identity{Role: "anon", Token: tokenOf(`{"sub":"1"}`)}, true},
+		"at another claim":       {[]string{"app", "role"}, auth.Identity{Role: "editor", Token: tokenOf(`{"role":"x","app":{"role":"editor"}}`)}, true},
+		"other at another claim": {[]string{"app", "role"}, auth.Identity{Role: "x", Token: tokenOf(`{"role":"x","app":{"role":"editor"}}`)}, false},
+		"not at another claim":   {[]string{"app", "role"}, auth.Identity{Role: "anon", Token: tokenOf(`{"app":{}}`)}, true},
+		"no token of ours":       {nil, auth.Identity{Role: "authenticated", Token: "sb_publishable_1"}, true},
+		"no JSON":                {nil, auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":`)}, true},
+		"no object":              {nil, auth.Identity{Role: "authenticated", Token: tokenOf(`["role"]`)}, true},
+		"encrypted":              {nil, auth.Identity{Role: "authenticated", Token: "a." + tokenOf(`{"role":"x"}`) + ".b"}, true},
+		"empty claims":           {nil, auth.Identity{Role: "anon", Claims: json.RawMessage(` { } `)}, true},
+		"claims of the role":     {nil, auth.Identity{Role: "anon", Claims: json.RawMessage(`{"role":"anon"}`)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			requests := 0
+			b := backend(t, func(w http.ResponseWriter, r *http.Request) { requests++; rows(w, r) }, func(c *rest.Config) { c.RoleClaim = tt.claim })
+			c := call(query.From("t"))
+			c.Identity = tt.identity
+			for range 2 { // the second time from the cache
+				if _, err := b.Do(t.Context(), c); (err == nil) != tt.sent {
+					t.Errorf("error %v; sent must be %t", err, tt.sent)
+				}
+			}
+			if want := map[bool]int{true: 2}[tt.sent]; requests != want {
+				t.Errorf("%d requests, want %d", requests, want)
+			}
+		})
+	}
+}
+
+func TestSignerErrors(t *testing.T) {
+	t.Parallel()
+	for err, want := range map[error]string{
+		&auth.TokenError{Reason: "no key for it"}: "Signer failed: no key for it",
+		errors.New("sesame"):                      "of type *errors.errorString",
+	} {
+		b := backend(t, rows, func(c *rest.Config) { c.Signer = signer{err: err} })
+		c := call(query.From("t"))
+		c.Identity = auth.Identity{Role: "authenticated"}
+		_, got := b.Do(t.Context(), c)
+		if e := asError(t, got); !strings.Contains(e.Advice, want) || containsAny(texts(t, got), "sesame") || !errors.Is(got, err) {
+			t.Errorf("error %v, want %q in it and its cause behind it", got, want)
+		}
 	}
 }
 

@@ -31,7 +31,7 @@ func ExampleSQL() {
 	fmt.Println(p.Main.SQL)
 	fmt.Printf("%q\n", p.Main.Args)
 	// Output:
-	// select coalesce(pg_catalog.json_agg(_t.*),'[]')::text, pg_catalog.count(*), null::int8 from (select "companies"."ticker" from "public"."companies" where "companies"."name" = $1 limit $2) _t
+	// select coalesce(pg_catalog.json_agg(_t.*),'[]')::text b, pg_catalog.count(*) n, null::int8 t from (select "companies"."ticker" from "public"."companies" where "companies"."name" = $1 limit $2) _t
 	// ["Fish & \"Chips\"" "10"]
 }
 

@@ -36,7 +36,7 @@ func ExampleSQL_write() {
 	fmt.Printf("%q\n", p.Main.Args)
 	// Output:
 	// true true
-	// with pgrst_source as (update "public"."companies" set "name" = pgrst_body."name" from pg_catalog.json_to_record($1::json) as pgrst_body("name" text) where "companies"."ticker" = $2 returning 1) select ''::text, pg_catalog.count(*), null::int8, nullif(pg_catalog.current_setting('response.status', true), ''), nullif(pg_catalog.current_setting('response.headers', true), ''), null::int8 from (select 1 from pgrst_source "companies") _t
+	// with pgrst_source as (update "public"."companies" set "name" = pgrst_body."name" from pg_catalog.json_to_record($1::json) as pgrst_body("name" text) where "companies"."ticker" = $2 returning 1) select ''::text b, pg_catalog.count(*) n, null::int8 t, nullif(pg_catalog.current_setting('response.status', true), '') s, nullif(pg_catalog.current_setting('response.headers', true), '') h, null::int8 i from (select 1 from pgrst_source "companies") _t
 	// ["{\"name\":\"N\"}" "T01"]
 }
 

@@ -23,7 +23,7 @@ func ExampleRequest() {
 	fmt.Println(program.Main.SQL)
 	fmt.Println(program.Main.Args)
 	// Output:
-	// select coalesce(pg_catalog.json_agg(_t.*),'[]')::text, pg_catalog.count(*), null::int8 from (select "companies"."ticker" from "public"."companies" where "companies"."sector_id" = any($1) order by "companies"."ticker") _t
+	// select coalesce(pg_catalog.json_agg(_t.*),'[]')::text b, pg_catalog.count(*) n, null::int8 t from (select "companies"."ticker" from "public"."companies" where "companies"."sector_id" = any($1) order by "companies"."ticker") _t
 	// [{"1","2"}]
 }
 

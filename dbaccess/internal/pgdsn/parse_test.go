@@ -305,3 +305,33 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
+
+// A secret's file ends in a line break, which is no part of the string.
+func TestParseTrims(t *testing.T) {
+	t.Parallel()
+	const keyword = "host=db.example user=app dbname=main sslmode=require password=canary"
+	for name, tt := range map[string]struct{ dsn, database, password string }{
+		"URL":                 {base + "\n", "main", "canary"},
+		"URL, both ends":      {"\r\n\t " + base + " \r\n", "main", "canary"},
+		"URL with parameters": {base + "?sslmode=require\n", "main", "canary"},
+		"keyword form":        {"\n" + keyword + "\n", "main", "canary"},
+		"escaped space":       {keyword + `\ ` + "\n", "main", "canary "},
+		"escaped backslash":   {keyword + `\\` + " \n", "main", `canary\`},
+		"quoted space":        {keyword + " application_name='x '\n", "main", "canary"},
+	} {
+		s, err := pgdsn.Parse(tt.dsn)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		c := s.Pool.ConnConfig
+		if c.Database != tt.database || c.Password != tt.password || c.Host != "db.example" {
+			t.Errorf("%s: database %q, password %q, host %q", name, c.Database, c.Password, c.Host)
+		}
+	}
+	for _, blank := range []string{" ", "\n", " \r\n\t"} {
+		if _, err := pgdsn.Parse(blank); err == nil || !strings.Contains(err.Error(), "white space") {
+			t.Errorf("Parse(%q): error %v, want one about white space", blank, err)
+		}
+	}
+}

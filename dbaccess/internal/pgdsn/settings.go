@@ -3,6 +3,7 @@ package pgdsn
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -37,9 +38,15 @@ type Settings struct {
 // sentence each, without values.
 func (s *Settings) Explain() []string { return slices.Clone(s.notes) }
 
-// Parse reads a connection string in URL or keyword form. An empty one stands
-// for the PG* environment variables alone. The error is an *[Error].
+// Parse reads a connection string in URL or keyword form. White space around it,
+// such as the line break at the end of a secret's file, is not part of it. An empty
+// one stands for the PG* environment variables alone; one of nothing but white space
+// is refused, since whatever was to fill it has failed. The error is an *[Error].
 func Parse(dsn string) (*Settings, error) {
+	given := dsn
+	if dsn = trim(dsn); dsn == "" && given != "" {
+		return nil, &Error{Problems: []Problem{{Advice: "the string is nothing but white space: is the secret that it comes from empty?"}}}
+	}
 	raw, err := pgconn.ParseConfig(dsn)
 	if err != nil {
 		return nil, &Error{Problems: []Problem{{Advice: syntaxAdvice(dsn, err)}}}
@@ -66,4 +73,17 @@ func Parse(dsn string) (*Settings, error) {
 	s := r.settings
 	s.Pool, s.notes = pool, r.notes
 	return &s, nil
+}
+
+// trim takes white space off both ends, but for one that a backslash makes part of
+// a value.
+func trim(dsn string) string {
+	const space = " \t\r\n\f\v"
+	dsn = strings.TrimLeft(dsn, space)
+	trimmed := strings.TrimRight(dsn, space)
+	slashes := len(trimmed) - len(strings.TrimRight(trimmed, `\`))
+	if slashes%2 == 1 && len(trimmed) < len(dsn) && !isURL(dsn) {
+		return dsn[:len(trimmed)+1]
+	}
+	return trimmed
 }

@@ -1,0 +1,83 @@
+package rest
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"hash/maphash"
+	"strings"
+	"sync/atomic"
+)
+
+const (
+	// maxTokenBytes bounds what is read of a token. Servers refuse headers of that
+	// size.
+	maxTokenBytes = 64 << 10
+	cachedRoles   = 64
+)
+
+// roleCache has the roles of tokens seen lately, so that a caller's many calls
+// read the token once. The zero value is not ready: see newRoleCache.
+type roleCache struct {
+	seed    maphash.Seed
+	entries *[cachedRoles]atomic.Pointer[tokenRole]
+}
+
+type tokenRole struct {
+	token, role string
+	known       bool
+}
+
+func newRoleCache() roleCache {
+	return roleCache{seed: maphash.MakeSeed(), entries: new([cachedRoles]atomic.Pointer[tokenRole])}
+}
+
+// roleOf returns the role that a token names, without looking at its signature:
+// whether the token holds is PostgREST's to say. ok is false for what can't be
+// read, which PostgREST or a gateway refuses.
+func (b *Backend) roleOf(token string) (role string, ok bool) {
+	slot := &b.roles.entries[maphash.String(b.roles.seed, token)%cachedRoles]
+	if e := slot.Load(); e != nil && e.token == token {
+		return e.role, e.known
+	}
+	e := &tokenRole{token: token}
+	e.role, e.known = readRole(token, b.cfg.RoleClaim, b.cfg.AnonRole)
+	slot.Store(e)
+	return e.role, e.known
+}
+
+// readRole reads the role out of a token's payload. One without the claim is
+// anonymous, as it is to PostgREST.
+func readRole(token string, claim []string, anon string) (string, bool) {
+	if len(token) > maxTokenBytes {
+		return "", false
+	}
+	_, rest, ok := strings.Cut(token, ".")
+	payload, signature, signed := strings.Cut(rest, ".")
+	if !ok || !signed || strings.Contains(signature, ".") {
+		return "", false
+	}
+	value, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(payload, "="))
+	if err != nil {
+		return "", false
+	}
+	for _, step := range claim {
+		var object map[string]json.RawMessage
+		if json.Unmarshal(value, &object) != nil || object == nil {
+			return "", false
+		}
+		inner, has := object[step]
+		if !has {
+			return anon, true
+		}
+		value = inner
+	}
+	var role string
+	if value[0] != '"' {
+		// PostgREST takes the JSON text of anything else for the role's name.
+		return string(value), true
+	}
+	if json.Unmarshal(value, &role) != nil {
+		return "", false
+	}
+	return role, true
+}
