@@ -229,6 +229,7 @@ func Exec(ctx context.Context, db *DB, q query.Query) (affected int64, err error
 		return 0, c.fail("", &query.UnsupportedError{Node: "Exec of select", Reason: "use All, One, First, Page, Count or JSON"})
 	case query.OpInsert, query.OpUpdate, query.OpDelete:
 		c.spec.Count = query.CountExact
+		c.spec.Select, c.spec.OrderBy = nil, nil // of rows that nobody wants back
 	}
 	res, err := c.run(ctx, nil)
 	if err != nil || !c.spec.Op.Writes() {

@@ -52,6 +52,18 @@ func TestWritesReturnRowsOnlyWhenRead(t *testing.T) {
 	}
 }
 
+func TestExecAsksForNoRows(t *testing.T) {
+	t.Parallel()
+	b := &fakeBackend{}
+	q := query.Insert("companies", company{}).Select(query.Rel("sectors")).OrderBy(query.Asc("name"))
+	if _, err := dbaccess.Exec(asAnon(context.Background()), mustNew(t, dbaccess.Config{REST: b}), q); err != nil {
+		t.Fatal(err)
+	}
+	if got := b.last(t); got.Select != nil || got.OrderBy != nil {
+		t.Errorf("asked for %v in the order of %v", got.Select, got.OrderBy)
+	}
+}
+
 func TestExecOfACall(t *testing.T) {
 	t.Parallel()
 	b := &fakeBackend{total: -1}
