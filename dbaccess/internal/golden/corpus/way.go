@@ -1,10 +1,14 @@
 package corpus
 
 import (
+	"cmp"
 	"context"
+	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/auth"
@@ -101,6 +105,19 @@ func Direct(b dbaccess.Backend, corpus *Corpus, v auth.Verifier) Way {
 	}}
 }
 
+// roleIn reads the role that a token names, whether the token holds or not: the
+// REST path refuses an identity whose token is another's.
+func roleIn(token string) string {
+	var claims struct{ Role string }
+	if parts := strings.Split(token, "."); len(parts) == 3 {
+		payload, err := base64.RawURLEncoding.DecodeString(parts[1])
+		if err == nil {
+			_ = json.Unmarshal(payload, &claims) // no role is the anonymous one
+		}
+	}
+	return cmp.Or(claims.Role, AnonRole)
+}
+
 // REST is the way through the REST path: PostgREST, or the stand-in, verifies the
 // tokens.
 func REST(b dbaccess.Backend, corpus *Corpus) Way {
@@ -109,6 +126,6 @@ func REST(b dbaccess.Backend, corpus *Corpus) Way {
 		if !ok {
 			return auth.Identity{Role: AnonRole}, nil
 		}
-		return auth.Identity{Role: as, Token: token}, nil // the token alone counts
+		return auth.Identity{Role: roleIn(token), Token: token}, nil
 	}}
 }
