@@ -49,7 +49,9 @@ func shape(t *testing.T, phases []dbaccess.Phase) string {
 
 // unqueued leaves out the queue before a connection was made: on a busy machine it
 // takes a while until the pool's goroutine runs.
-func unqueued(shape string) string { return strings.ReplaceAll(shape, "acquire[queue connect", "acquire[connect") }
+func unqueued(shape string) string {
+	return strings.ReplaceAll(shape, "acquire[queue connect", "acquire[connect")
+}
 
 // longest is the name of the longest phase at the top.
 func longest(phases []dbaccess.Phase) string {
