@@ -19,9 +19,11 @@ type Identity struct {
 	// Claims is the JSON object that policies read as request.jwt.claims. Both
 	// paths add the member "role" to it. Empty means no further claims.
 	Claims json.RawMessage
-	// Token is the bearer token that proves the identity to PostgREST. Where it
-	// is empty and the role isn't the anonymous one, the REST path asks its
-	// Signer for one.
+	// Token is the bearer token that proves the identity to PostgREST. It must
+	// name Role and hold Claims: the REST path acts by the token, the direct one
+	// by those two. A token for another role is refused; other claims can't be
+	// told. Where Token is empty the REST path asks its Signer for one, unless
+	// the identity is the anonymous role without claims.
 	Token string
 }
 
