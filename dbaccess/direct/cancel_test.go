@@ -82,7 +82,7 @@ func TestStatementTimeoutKeepsTheConnection(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
 	db.Exec(t, sleeping)
-	proxy, err := wireproxy.Start(wireproxy.Config{Target: db.PoolerAddr})
+	proxy, err := wireproxy.Start(wireproxy.Config{Target: ownPooler(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestSaturation(t *testing.T) {
 func TestDeadlineWithoutSaturation(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
-	proxy, err := wireproxy.Start(wireproxy.Config{Target: db.PoolerAddr})
+	proxy, err := wireproxy.Start(wireproxy.Config{Target: ownPooler(t)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -274,7 +274,7 @@ func checkTimeout(t *testing.T, err error, advice string) {
 func TestTimeoutWithoutDeadline(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
-	proxy, err := wireproxy.Start(wireproxy.Config{Target: db.PoolerAddr})
+	proxy, err := wireproxy.Start(wireproxy.Config{Target: ownPooler(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

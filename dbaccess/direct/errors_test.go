@@ -290,7 +290,7 @@ func TestBrokenConnection(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
 	db.Exec(t, sleeping)
-	proxy, err := wireproxy.Start(wireproxy.Config{Target: db.PoolerAddr})
+	proxy, err := wireproxy.Start(wireproxy.Config{Target: ownPooler(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -205,7 +205,7 @@ func TestConnClassOfAppsPool(t *testing.T) {
 func TestDeadConnectionIsReplaced(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
-	proxy, err := wireproxy.Start(wireproxy.Config{Target: db.PoolerAddr})
+	proxy, err := wireproxy.Start(wireproxy.Config{Target: ownPooler(t)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/direct"
+	"github.com/twinpath/twinpath/internal/localpg"
+	"github.com/twinpath/twinpath/internal/localpg/pgtest"
 )
 
 // tlsServer speaks enough of the protocol to shake hands over TLS, take a login,
@@ -173,4 +175,12 @@ func TestRefusedLogins(t *testing.T) {
 		}
 		checkNoCanary(t, tt.message, err)
 	}
+}
+
+// ownPooler is for tests that break connections through a proxy: PgBouncer 1.18
+// exits when the socket of a cancel request closes before the request has been
+// passed on (pgbouncer#846), and the shared one would take other tests along.
+func ownPooler(t *testing.T) string {
+	t.Helper()
+	return pgtest.NewPooler(t, localpg.PoolerConfig{}).Addr()
 }
