@@ -2,6 +2,7 @@ package waterfall
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -71,6 +72,16 @@ type entry struct {
 type stamp struct{ time.Time }
 
 func (s *stamp) UnmarshalJSON(b []byte) error {
+	if err := s.read(b); err != nil {
+		return err
+	}
+	if s.Time = s.UTC(); s.Year() < 0 || s.Year() > 9999 {
+		return errors.New("a time that has no place in a calendar")
+	}
+	return nil
+}
+
+func (s *stamp) read(b []byte) error {
 	if len(b) > 0 && b[0] == '"' {
 		return json.Unmarshal(b, &s.Time)
 	}

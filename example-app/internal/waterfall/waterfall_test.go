@@ -112,6 +112,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(event))
 	f.Add([]byte(`{"spans":[{"span_id":"a","parent_span_id":"b"},{"span_id":"b","parent_span_id":"a"}]}`))
 	f.Add([]byte(`{"spans":[{"span_id":"a","parent_span_id":"a","start_timestamp":1e300}]}`))
+	f.Add([]byte(`{"start_timestamp":"0000-01-01T00:00:00+05:00"}`))
+	f.Add([]byte(`{"start_timestamp":"9999-12-31T23:00:00-05:00"}`))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		tr, err := waterfall.Parse(b)
 		if err != nil {
