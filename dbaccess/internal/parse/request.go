@@ -155,6 +155,9 @@ func resource(method, path string) (*requested, *Error) {
 	case len(segments) == 2 && segments[0] == "rpc":
 		switch method {
 		case http.MethodGet, http.MethodHead, http.MethodPost:
+			if n := segments[1]; n == "" || n == "." || n == ".." { // no name that a path can hold
+				return nil, &Error{Status: http.StatusNotFound, Code: "PGRST202", Message: "Could not find the function in the schema cache"}
+			}
 			return &requested{method: method, name: segments[1], function: true}, nil
 		case http.MethodOptions:
 			return nil, unsupported("asking for a function's methods (OPTIONS)")
