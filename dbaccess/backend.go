@@ -2,6 +2,7 @@ package dbaccess
 
 import (
 	"context"
+	"net/http"
 	"time"
 
 	"github.com/twinpath/twinpath/dbaccess/auth"
@@ -33,10 +34,37 @@ type Checker interface {
 	Check(s *query.Spec) error
 }
 
+// PoolReporter is a [Backend] that keeps connections and can count them.
+type PoolReporter interface {
+	PoolStats() PoolStats
+}
+
+// PoolStats tells what a backend's connections are doing, and have done since it
+// was made. Counters only grow.
+type PoolStats struct {
+	Max        int // connections that the pool may have; 0 when it has no limit
+	Idle       int // open, and free
+	InUse      int // lent to a call
+	Connecting int // in the making
+
+	Acquired int64         // times a connection was lent
+	Queued   int64         // times that a call had to wait for one
+	Wait     time.Duration // all those waits together
+	Canceled int64         // waits that ended without a connection
+	New      int64         // connections made
+	Replaced int64         // connections found dead and made anew without their call failing
+	Closed   int64         // connections closed for their age, their idleness or an error
+}
+
 // Call is what a backend is asked to do.
 type Call struct {
 	Query    *query.Spec   // with an explicit select list where the verb wants one
 	Identity auth.Identity // valid, see auth.Identity.Validate
+	// Headers are those of the caller's own request that Config.ForwardHeaders
+	// lets through, with canonical names, Cookie among them; nil for none. REST
+	// sends them as headers of its request, direct puts them into request.headers
+	// and request.cookies, where PostgREST would. Read-only.
+	Headers http.Header
 }
 
 // Result is a backend's answer.
