@@ -3,6 +3,7 @@ module github.com/twinpath/twinpath
 go 1.26.0
 
 require (
+	github.com/HdrHistogram/hdrhistogram-go v1.4.0
 	github.com/getsentry/sentry-go v0.50.0
 	github.com/go-json-experiment/json v1.27.2
 	github.com/golang-jwt/jwt/v5 v5.3.1
