@@ -29,6 +29,7 @@ var thirdParty = map[string][]string{
 	"github.com/labstack/echo/v4":                {"middleware", "example-app/..."},
 	"github.com/open-feature/go-sdk":             {"dbaccess/flagrouter", "example-app/..."},
 	"github.com/golang-jwt/jwt/v5":               {"dbaccess/auth/jwt"},
+	"github.com/MicahParks/jwkset":               {"dbaccess/auth/jwt"},
 	"github.com/go-json-experiment/json":         {"dbaccess/internal/decode"},
 	"github.com/HdrHistogram/hdrhistogram-go":    {"dbaccess/latency"},
 	"go.uber.org/goleak":                         {"internal/localpg/pgtest"},
