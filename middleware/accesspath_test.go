@@ -15,6 +15,7 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/auth"
 	"github.com/twinpath/twinpath/dbaccess/query"
 	"github.com/twinpath/twinpath/dbaccess/rollout"
+	"github.com/twinpath/twinpath/internal/sentrytest"
 	"github.com/twinpath/twinpath/middleware"
 	"github.com/twinpath/twinpath/tracing"
 )
@@ -86,15 +87,15 @@ func TestOneDecisionInAnyOrder(t *testing.T) {
 		router := &asking{next: rollout.Percent(100, "db-access-path")}
 		db := newDB(t, router)
 		all := []echo.MiddlewareFunc{middleware.Sentry(), middleware.Identity(tokens), middleware.AccessPath(db)}
-		r, e := record(t, nil), quietEcho()
+		r, e := sentrytest.New(t, nil), quietEcho()
 		for _, i := range order {
 			e.Use(all[i])
 		}
 		e.GET("/", calls(t, db, 5))
-		do(t, r.on(e), http.MethodGet, "/", "Authorization", "Bearer "+token)
-		do(t, r.on(e), http.MethodGet, "/")
+		do(t, r.On(e), http.MethodGet, "/", "Authorization", "Bearer "+token)
+		do(t, r.On(e), http.MethodGet, "/")
 
-		events := r.transactions()
+		events := r.Transactions()
 		if len(events) != 2 {
 			t.Fatalf("%v: %d transactions", order, len(events))
 		}
@@ -122,11 +123,11 @@ func TestOneDecisionInAnyOrder(t *testing.T) {
 func TestNoCallNoDecision(t *testing.T) {
 	t.Parallel()
 	db := newDB(t, rollout.Fixed(dbaccess.Direct))
-	r, e := record(t, nil), quietEcho()
+	r, e := sentrytest.New(t, nil), quietEcho()
 	e.Use(middleware.Sentry(), middleware.AccessPath(db))
 	e.GET("/", func(c echo.Context) error { return c.NoContent(204) })
-	do(t, r.on(e), http.MethodGet, "/")
-	if v, ok := data(r.one(t))["db.access_path"]; ok {
+	do(t, r.On(e), http.MethodGet, "/")
+	if v, ok := data(r.One(t))["db.access_path"]; ok {
 		t.Errorf("a request without calls went %v", v)
 	}
 }
@@ -151,11 +152,11 @@ func TestSubjects(t *testing.T) {
 		"the app's, inside":  {[]echo.MiddlewareFunc{middleware.Sentry(), middleware.AccessPath(db), cookie}, "cookie"},
 		"the app's, outside": {[]echo.MiddlewareFunc{cookie, middleware.AccessPath(db), middleware.Sentry()}, "cookie"},
 	} {
-		r, e := record(t, nil), quietEcho()
+		r, e := sentrytest.New(t, nil), quietEcho()
 		e.Use(tt.mws...)
 		e.GET("/", calls(t, db, 1))
 		router.asked = nil
-		do(t, r.on(e), http.MethodGet, "/")
+		do(t, r.On(e), http.MethodGet, "/")
 		if len(router.asked) != 1 || router.asked[0].Subject != tt.want {
 			t.Errorf("%s: asked %v, want subject %q", name, router.asked, tt.want)
 		}
@@ -181,11 +182,11 @@ func TestOverrideHeader(t *testing.T) {
 		{"allowed, nonsense", everyone, "", []string{"X-Db-Access-Path", "both"}, "rest", "fixed"},
 		{"another header", everyone, "X-Path", []string{"X-Path", "direct"}, "direct", "override"},
 	} {
-		r, e := record(t, nil), quietEcho()
+		r, e := sentrytest.New(t, nil), quietEcho()
 		e.Use(middleware.AccessPathWithConfig(middleware.AccessPathConfig{DB: db, Allow: tt.allow, Header: tt.header}), middleware.Sentry())
 		e.GET("/", calls(t, db, 2))
-		do(t, r.on(e), http.MethodGet, "/", tt.sent...)
-		event := r.one(t)
+		do(t, r.On(e), http.MethodGet, "/", tt.sent...)
+		event := r.One(t)
 		for _, s := range event.Spans {
 			if s.Data["db.access_path"] != tt.want || s.Data["db.access_path.reason"] != tt.reason {
 				t.Errorf("%s: a call went %v because %v", tt.name, s.Data["db.access_path"], s.Data["db.access_path.reason"])
@@ -221,7 +222,7 @@ func TestAccessPathSkipperAndTwice(t *testing.T) {
 func TestCallsOutlivingTheRequest(t *testing.T) {
 	t.Parallel()
 	db := newDB(t, rollout.Fixed(dbaccess.Direct))
-	r, e := record(t, nil), quietEcho()
+	r, e := sentrytest.New(t, nil), quietEcho()
 	e.Use(middleware.Sentry(), middleware.AccessPath(db))
 	var wg sync.WaitGroup
 	e.GET("/", func(c echo.Context) error {
@@ -238,10 +239,10 @@ func TestCallsOutlivingTheRequest(t *testing.T) {
 		return c.NoContent(204)
 	})
 	for range 10 {
-		do(t, r.on(e), http.MethodGet, "/")
+		do(t, r.On(e), http.MethodGet, "/")
 	}
 	wg.Wait()
-	events := r.transactions()
+	events := r.Transactions()
 	if len(events) != 10 {
 		t.Errorf("%d transactions", len(events))
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/internal/sentrytest"
 	"github.com/twinpath/twinpath/middleware"
 	"github.com/twinpath/twinpath/tracing"
 )
@@ -51,14 +52,14 @@ func BenchmarkSentry(b *testing.B) {
 		b.Run(fmt.Sprintf("plain/calls=%d", n), func(b *testing.B) { run(b, plain, nil) })
 		for _, rate := range []float64{0, 1} {
 			b.Run(fmt.Sprintf("rate=%v/calls=%d", rate, n), func(b *testing.B) {
-				r := record(b, func(o *sentry.ClientOptions) {
+				r := sentrytest.New(b, func(o *sentry.ClientOptions) {
 					o.TracesSampleRate = rate
 					o.Transport = discarding{}
 				})
 				e := echo.New()
 				e.Use(middleware.Sentry())
 				e.GET("/u/:id", handler)
-				run(b, e, r.hub)
+				run(b, e, r.Hub)
 			})
 		}
 	}

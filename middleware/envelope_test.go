@@ -20,6 +20,7 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/auth"
 	"github.com/twinpath/twinpath/dbaccess/query"
 	"github.com/twinpath/twinpath/dbaccess/rollout"
+	"github.com/twinpath/twinpath/internal/sentrytest"
 	"github.com/twinpath/twinpath/middleware"
 )
 
@@ -97,7 +98,7 @@ func TestEnvelope(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer client.Close()
-	r := &recorder{hub: sentry.NewHub(client, sentry.NewScope())}
+	r := &sentrytest.Recorder{Hub: sentry.NewHub(client, sentry.NewScope())}
 
 	tokens := newTokens(t)
 	token, err := tokens.Sign(t.Context(), auth.Identity{Role: "authenticated", Claims: json.RawMessage(`{"sub":"` + canary + `","email":"` + canary + `"}`)})
@@ -114,7 +115,7 @@ func TestEnvelope(t *testing.T) {
 		}
 		return c.JSONBlob(200, raw)
 	})
-	do(t, r.on(e), http.MethodGet, "/api/stocks/"+canary+"/insider-transactions?key="+canary,
+	do(t, r.On(e), http.MethodGet, "/api/stocks/"+canary+"/insider-transactions?key="+canary,
 		"Authorization", "Bearer "+token, "X-Api-Key", canary)
 	if !client.Flush(5 * time.Second) {
 		t.Fatal("the events did not arrive")

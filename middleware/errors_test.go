@@ -15,6 +15,7 @@ import (
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/auth"
 	"github.com/twinpath/twinpath/dbaccess/query"
+	"github.com/twinpath/twinpath/internal/sentrytest"
 	"github.com/twinpath/twinpath/middleware"
 )
 
@@ -204,7 +205,7 @@ func TestErrorsInAnyOrder(t *testing.T) {
 		"Identity": middleware.Identity(newTokens(t)), "AccessPath": middleware.AccessPath(db),
 	}
 	for _, order := range permutations([]string{"Sentry", "Errors", "Identity", "AccessPath"}) {
-		r, e := record(t, nil), quietEcho()
+		r, e := sentrytest.New(t, nil), quietEcho()
 		for _, name := range append(order, "Errors") { // twice does no harm
 			e.Use(all[name])
 		}
@@ -214,9 +215,9 @@ func TestErrorsInAnyOrder(t *testing.T) {
 			}](c.Request().Context(), db, query.From("filings").Where(query.Eq("ticker", canary)))
 			return err
 		})
-		h := r.on(e)
+		h := r.On(e)
 		rec := do(t, h, http.MethodGet, "/")
-		event := r.one(t)
+		event := r.One(t)
 		if rec.Code != 409 || data(event)["http.response.status_code"] != 409 || status(event) != "already_exists" || data(event)["db.access_path"] != "direct" {
 			t.Errorf("%v: the client got %d, the trace has %v, %s", order, rec.Code, data(event), status(event))
 		}

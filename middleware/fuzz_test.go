@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/twinpath/twinpath/dbaccess/auth"
+	"github.com/twinpath/twinpath/internal/sentrytest"
 	"github.com/twinpath/twinpath/middleware"
 )
 
@@ -20,7 +21,7 @@ func FuzzHeaders(f *testing.F) {
 	f.Add(trace+"-1", "", "sentry-sample_rate=1", "Bearer x.y.z", "direct")
 	f.Add("", "00-"+trace+"-01", "a=b,%,;;", "bearer", "REST")
 	f.Add("x", "ff-"+trace+"-01", "sentry-org_id=1", "Basic a", "")
-	r := record(f, func(o *sentry.ClientOptions) { o.TracesSampleRate = 0 })
+	r := sentrytest.New(f, func(o *sentry.ClientOptions) { o.TracesSampleRate = 0 })
 	e := quietEcho()
 	var root *sentry.Span
 	e.Use(middleware.Sentry(), func(next echo.HandlerFunc) echo.HandlerFunc {
@@ -35,7 +36,7 @@ func FuzzHeaders(f *testing.F) {
 		}
 		return c.NoContent(204)
 	})
-	h := r.on(e)
+	h := r.On(e)
 	f.Fuzz(func(t *testing.T, sentryTrace, traceparent, baggage, authorization, path string) {
 		req := httptest.NewRequest(http.MethodGet, "/", nil)
 		for k, v := range map[string]string{

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/labstack/echo/v4"
 
+	"github.com/twinpath/twinpath/internal/sentrytest"
 	"github.com/twinpath/twinpath/middleware"
 )
 
@@ -90,7 +91,7 @@ func TestStatus(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, e, handled := record(t, nil), quietEcho(), 0
+			r, e, handled := sentrytest.New(t, nil), quietEcho(), 0
 			if tt.errorHandler == nil {
 				tt.errorHandler = e.DefaultHTTPErrorHandler
 			}
@@ -106,8 +107,8 @@ func TestStatus(t *testing.T) {
 				e.Use(tt.inner)
 			}
 			e.GET("/x/:id", tt.handler)
-			rec := do(t, r.on(e), http.MethodGet, "/x/7?q="+canary)
-			event := r.one(t)
+			rec := do(t, r.On(e), http.MethodGet, "/x/7?q="+canary)
+			event := r.One(t)
 			if rec.Code != tt.code || data(event)["http.response.status_code"] != tt.code {
 				t.Errorf("the client got %d, the trace has %v, want %d", rec.Code, data(event)["http.response.status_code"], tt.code)
 			}
@@ -120,8 +121,8 @@ func TestStatus(t *testing.T) {
 			if handled > 2 || handled > 1 && tt.inner == nil {
 				t.Errorf("the error handler ran %d times", handled)
 			}
-			if strings.Contains(r.payload(t), canary) {
-				t.Errorf("a value is in %s", r.payload(t))
+			if strings.Contains(r.Payload(t), canary) {
+				t.Errorf("a value is in %s", r.Payload(t))
 			}
 		})
 	}
@@ -129,12 +130,12 @@ func TestStatus(t *testing.T) {
 
 func TestHandlersErrorIsReturnedUnchanged(t *testing.T) {
 	t.Parallel()
-	r, e := record(t, nil), quietEcho()
+	r, e := sentrytest.New(t, nil), quietEcho()
 	var got error
 	e.HTTPErrorHandler = func(err error, c echo.Context) { got = err }
 	e.Use(middleware.Sentry())
 	e.GET("/", func(echo.Context) error { return errDomain })
-	do(t, r.on(e), http.MethodGet, "/")
+	do(t, r.On(e), http.MethodGet, "/")
 	if got != errDomain { // the very same, not one that wraps it
 		t.Errorf("got %v", got)
 	}
@@ -144,13 +145,13 @@ func TestHandlersErrorIsReturnedUnchanged(t *testing.T) {
 // when the server lets go of the request.
 func TestNeverAnswered(t *testing.T) {
 	t.Parallel()
-	r, e := record(t, nil), quietEcho()
+	r, e := sentrytest.New(t, nil), quietEcho()
 	e.HTTPErrorHandler = func(error, echo.Context) {}
 	e.Use(middleware.Sentry())
 	e.GET("/", func(echo.Context) error { return errDomain })
-	do(t, r.on(e), http.MethodGet, "/")
-	eventually(t, func() bool { return len(r.transactions()) == 1 })
-	event := r.one(t)
+	do(t, r.On(e), http.MethodGet, "/")
+	eventually(t, func() bool { return len(r.Transactions()) == 1 })
+	event := r.One(t)
 	if _, known := data(event)["http.response.status_code"]; known || status(event) != "unknown" || event.Transaction != "GET /" {
 		t.Errorf("%s: status %s, %v", event.Transaction, status(event), data(event))
 	}
@@ -184,7 +185,7 @@ func TestPanics(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, e := record(t, nil), quietEcho()
+			r, e := sentrytest.New(t, nil), quietEcho()
 			var out any
 			e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
 				return func(c echo.Context) error {
@@ -198,18 +199,18 @@ func TestPanics(t *testing.T) {
 				}
 				panic(tt.value)
 			})
-			do(t, r.on(e), http.MethodGet, "/x/1")
-			event := r.one(t)
+			do(t, r.On(e), http.MethodGet, "/x/1")
+			event := r.One(t)
 			if out != tt.value {
 				t.Errorf("%v came out, want %v", out, tt.value)
 			}
 			if event.Transaction != "GET /x/:id" || data(event)["http.response.status_code"] != tt.code || status(event) != tt.status {
 				t.Errorf("%s: %v, %s; want %v, %s", event.Transaction, data(event), status(event), tt.code, tt.status)
 			}
-			if n := len(r.errors()); n != tt.errors {
+			if n := len(r.Errors()); n != tt.errors {
 				t.Fatalf("%d error events, want %d", n, tt.errors)
 			}
-			for _, ev := range r.errors() {
+			for _, ev := range r.Errors() {
 				if ev.Contexts["trace"]["trace_id"] != event.Contexts["trace"]["trace_id"] {
 					t.Error("the error is not in the request's trace")
 				}
@@ -249,7 +250,7 @@ func TestNames(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			var sampledAs string
-			r := record(t, func(o *sentry.ClientOptions) {
+			r := sentrytest.New(t, func(o *sentry.ClientOptions) {
 				o.TracesSampler = func(s sentry.SamplingContext) float64 {
 					sampledAs = s.Span.Name
 					return 1
@@ -269,8 +270,8 @@ func TestNames(t *testing.T) {
 			e.Group("/assets", nop).GET("/*", ok)
 			e.RouteNotFound("/app/*", ok)
 			e.Host("tenant.test", nop).GET("/users/:id", ok)
-			do(t, r.on(e), tt.method, tt.target)
-			event := r.one(t)
+			do(t, r.On(e), tt.method, tt.target)
+			event := r.One(t)
 			if event.Transaction != tt.want || event.TransactionInfo.Source != sentry.SourceRoute || data(event)["http.route"] != tt.route {
 				t.Errorf("got %q, source %s, route %v; want %q", event.Transaction, event.TransactionInfo.Source, data(event)["http.route"], tt.want)
 			}
@@ -284,13 +285,13 @@ func TestNames(t *testing.T) {
 // TestJunkPathsHaveOneName asks an API in groups for what strangers try.
 func TestJunkPathsHaveOneName(t *testing.T) {
 	t.Parallel()
-	r, e := record(t, nil), quietEcho()
+	r, e := sentrytest.New(t, nil), quietEcho()
 	e.Use(middleware.Sentry())
 	nop := func(next echo.HandlerFunc) echo.HandlerFunc { return next }
 	api := e.Group("/api", nop)
 	api.GET("/users/:id", func(c echo.Context) error { return c.NoContent(204) })
 	api.Group("/admin", nop).GET("/users", func(c echo.Context) error { return c.NoContent(204) })
-	h := r.on(e)
+	h := r.On(e)
 	for i := range 20 {
 		for _, prefix := range []string{"/", "/api/", "/api/admin/"} {
 			if rec := do(t, h, http.MethodGet, fmt.Sprintf("%sjunk-%d.php", prefix, i)); rec.Code != http.StatusNotFound {
@@ -299,7 +300,7 @@ func TestJunkPathsHaveOneName(t *testing.T) {
 		}
 	}
 	names := map[string]int{}
-	for _, event := range r.transactions() {
+	for _, event := range r.Transactions() {
 		names[event.Transaction]++
 	}
 	if diff := cmp.Diff(map[string]int{middleware.UnmatchedName: 60}, names); diff != "" {
@@ -309,55 +310,55 @@ func TestJunkPathsHaveOneName(t *testing.T) {
 
 func TestHubAndSpanAreInTheRequestsContext(t *testing.T) {
 	t.Parallel()
-	r, e := record(t, nil), quietEcho()
+	r, e := sentrytest.New(t, nil), quietEcho()
 	e.Use(middleware.Sentry())
 	e.GET("/", func(c echo.Context) error {
 		ctx := c.Request().Context()
 		hub := sentry.GetHubFromContext(ctx)
-		if hub == nil || hub == r.hub || hub.Client() != r.hub.Client() {
+		if hub == nil || hub == r.Hub || hub.Client() != r.Hub.Client() {
 			t.Error("the context has no hub of its own")
 		}
 		hub.Scope().SetTag("seen", "yes")
 		sentry.StartSpan(ctx, "task").Finish()
 		return c.NoContent(204)
 	})
-	h := r.on(e)
+	h := r.On(e)
 	do(t, h, http.MethodGet, "/")
-	event := r.one(t)
+	event := r.One(t)
 	if len(event.Spans) != 1 || event.Spans[0].Op != "task" || event.Tags["seen"] != "yes" {
 		t.Errorf("spans %v, tags %v", event.Spans, event.Tags)
 	}
-	r.hub.CaptureMessage("outside")
-	if tags := r.errors()[0].Tags; tags["seen"] != "" {
+	r.Hub.CaptureMessage("outside")
+	if tags := r.Errors()[0].Tags; tags["seen"] != "" {
 		t.Error("a request's tag is on the hub that it was cloned from")
 	}
 }
 
 func TestRegisteredTwiceOrBehindOthers(t *testing.T) {
 	t.Parallel()
-	r, e := record(t, nil), quietEcho()
+	r, e := sentrytest.New(t, nil), quietEcho()
 	e.Pre(middleware.Sentry())
 	e.Use(middleware.Sentry())
 	e.Group("/g", middleware.Sentry()).GET("/x", func(c echo.Context) error { return c.NoContent(204) })
-	do(t, r.on(e), http.MethodGet, "/g/x")
-	if event := r.one(t); event.Transaction != "GET /g/x" {
+	do(t, r.On(e), http.MethodGet, "/g/x")
+	if event := r.One(t); event.Transaction != "GET /g/x" {
 		t.Errorf("got %q", event.Transaction)
 	}
 
-	foreign := record(t, nil)
-	do(t, foreign.on(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+	foreign := sentrytest.New(t, nil)
+	do(t, foreign.On(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		tx := sentry.StartTransaction(req.Context(), "theirs")
 		defer tx.Finish()
 		e.ServeHTTP(w, req.WithContext(tx.Context()))
 	})), http.MethodGet, "/g/x")
-	if event := foreign.one(t); event.Transaction != "theirs" {
+	if event := foreign.One(t); event.Transaction != "theirs" {
 		t.Errorf("got %q", event.Transaction)
 	}
 }
 
 func TestSkipper(t *testing.T) {
 	t.Parallel()
-	r, e := record(t, nil), quietEcho()
+	r, e := sentrytest.New(t, nil), quietEcho()
 	e.Use(middleware.SentryWithConfig(middleware.SentryConfig{Skipper: func(c echo.Context) bool { return c.Path() == "/healthz" }}))
 	e.GET("/healthz", func(c echo.Context) error {
 		if sentry.SpanFromContext(c.Request().Context()) != nil {
@@ -365,8 +366,8 @@ func TestSkipper(t *testing.T) {
 		}
 		return c.NoContent(204)
 	})
-	do(t, r.on(e), http.MethodGet, "/healthz")
-	if n := len(r.transactions()); n != 0 {
+	do(t, r.On(e), http.MethodGet, "/healthz")
+	if n := len(r.Transactions()); n != 0 {
 		t.Errorf("%d transactions", n)
 	}
 }
@@ -400,17 +401,17 @@ func TestIncomingTrace(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, e := record(t, func(o *sentry.ClientOptions) { o.TracesSampleRate = tt.rate }), quietEcho()
+			r, e := sentrytest.New(t, func(o *sentry.ClientOptions) { o.TracesSampleRate = tt.rate }), quietEcho()
 			e.Use(middleware.SentryWithConfig(middleware.SentryConfig{TrustSampling: tt.trust}))
 			e.GET("/", func(c echo.Context) error { return c.NoContent(204) })
-			do(t, r.on(e), http.MethodGet, "/", tt.headers...)
-			if sent := len(r.transactions()) == 1; sent != tt.sent {
+			do(t, r.On(e), http.MethodGet, "/", tt.headers...)
+			if sent := len(r.Transactions()) == 1; sent != tt.sent {
 				t.Fatalf("sent: %v, want %v", sent, tt.sent)
 			}
 			if !tt.sent {
 				return
 			}
-			id := r.one(t).Contexts["trace"]["trace_id"].(sentry.TraceID)
+			id := r.One(t).Contexts["trace"]["trace_id"].(sentry.TraceID)
 			if (id.String() == traceID) != tt.continued {
 				t.Errorf("trace %s; continued should be %v", id, tt.continued)
 			}
@@ -420,7 +421,7 @@ func TestIncomingTrace(t *testing.T) {
 
 func TestClientGone(t *testing.T) {
 	t.Parallel()
-	r, e := record(t, nil), quietEcho()
+	r, e := sentrytest.New(t, nil), quietEcho()
 	e.Use(middleware.Sentry())
 	ctx, cancel := context.WithCancel(context.Background())
 	e.GET("/", func(c echo.Context) error {
@@ -432,9 +433,9 @@ func TestClientGone(t *testing.T) {
 		return c.Request().Context().Err()
 	})
 	for _, target := range []string{"/", "/stream"} {
-		r.on(e).ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil))
+		r.On(e).ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil))
 	}
-	got := r.transactions()
+	got := r.Transactions()
 	if len(got) != 2 {
 		t.Fatalf("%d transactions", len(got))
 	}
@@ -448,7 +449,7 @@ func TestClientGone(t *testing.T) {
 
 func TestTracingOffStillSeparatesHubs(t *testing.T) {
 	t.Parallel()
-	r, e := record(t, func(o *sentry.ClientOptions) { o.EnableTracing = false }), quietEcho()
+	r, e := sentrytest.New(t, func(o *sentry.ClientOptions) { o.EnableTracing = false }), quietEcho()
 	e.Use(middleware.Sentry())
 	e.GET("/", func(c echo.Context) error {
 		hub := sentry.GetHubFromContext(c.Request().Context())
@@ -456,9 +457,9 @@ func TestTracingOffStillSeparatesHubs(t *testing.T) {
 		hub.CaptureMessage("m")
 		return errDomain
 	})
-	do(t, r.on(e), http.MethodGet, "/")
-	if len(r.transactions()) != 0 || len(r.errors()) != 1 || r.errors()[0].Tags["id"] != "1" {
-		t.Errorf("%d transactions, errors %v", len(r.transactions()), r.errors())
+	do(t, r.On(e), http.MethodGet, "/")
+	if len(r.Transactions()) != 0 || len(r.Errors()) != 1 || r.Errors()[0].Tags["id"] != "1" {
+		t.Errorf("%d transactions, errors %v", len(r.Transactions()), r.Errors())
 	}
 }
 
@@ -466,7 +467,7 @@ func TestTracingOffStillSeparatesHubs(t *testing.T) {
 // root's status whenever an error is captured.
 func TestErrorsOutlivingTheRequest(t *testing.T) {
 	t.Parallel()
-	r, e := record(t, nil), quietEcho()
+	r, e := sentrytest.New(t, nil), quietEcho()
 	e.Use(middleware.Sentry())
 	var wg sync.WaitGroup
 	e.GET("/", func(c echo.Context) error {
@@ -478,12 +479,12 @@ func TestErrorsOutlivingTheRequest(t *testing.T) {
 		})
 		return errDomain
 	})
-	h := r.on(e)
+	h := r.On(e)
 	for range 20 {
 		do(t, h, http.MethodGet, "/")
 	}
 	wg.Wait()
-	if n := len(r.transactions()); n != 20 {
+	if n := len(r.Transactions()); n != 20 {
 		t.Errorf("%d transactions", n)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/internal/sentrytest"
 	"github.com/twinpath/twinpath/middleware"
 )
 
@@ -56,7 +57,7 @@ func TestReportsHoldNoValues(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, e := record(t, func(o *sentry.ClientOptions) { o.AttachStacktrace = true }), quietEcho()
+			r, e := sentrytest.New(t, func(o *sentry.ClientOptions) { o.AttachStacktrace = true }), quietEcho()
 			e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
 				return func(c echo.Context) error {
 					defer func() { _ = recover() }()
@@ -68,11 +69,11 @@ func TestReportsHoldNoValues(t *testing.T) {
 				e.DefaultHTTPErrorHandler(err, c)
 			}
 			e.GET("/", tt.handler)
-			do(t, r.on(e), http.MethodGet, "/")
-			if n := len(r.errors()); n != tt.reports {
+			do(t, r.On(e), http.MethodGet, "/")
+			if n := len(r.Errors()); n != tt.reports {
 				t.Fatalf("%d reports, want %d", n, tt.reports)
 			}
-			payload := r.payload(t)
+			payload := r.Payload(t)
 			if strings.Contains(payload, canary) {
 				t.Errorf("a value is in the report: %s", payload)
 			}

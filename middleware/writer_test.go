@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/twinpath/twinpath/internal/sentrytest"
 	"github.com/twinpath/twinpath/middleware"
 )
 
@@ -48,7 +49,7 @@ func TestConnectionTakenOver(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			r, e := record(t, nil), quietEcho()
+			r, e := sentrytest.New(t, nil), quietEcho()
 			e.Use(func(next echo.HandlerFunc) echo.HandlerFunc {
 				return func(c echo.Context) error {
 					defer func() { _ = recover() }()
@@ -57,7 +58,7 @@ func TestConnectionTakenOver(t *testing.T) {
 			}, middleware.Sentry())
 			e.HTTPErrorHandler = func(error, echo.Context) {}
 			e.GET("/ws", tt.handler)
-			server := httptest.NewServer(r.on(e))
+			server := httptest.NewServer(r.On(e))
 			defer server.Close()
 			conn, err := net.Dial("tcp", strings.TrimPrefix(server.URL, "http://"))
 			if err != nil {
@@ -72,8 +73,8 @@ func TestConnectionTakenOver(t *testing.T) {
 			if _, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, func() bool { return len(r.transactions()) == 1 })
-			event := r.one(t)
+			eventually(t, func() bool { return len(r.Transactions()) == 1 })
+			event := r.One(t)
 			if data(event)["http.response.status_code"] != tt.code || status(event) != tt.status || (data(event)["http.response.late_error"] == true) != tt.late {
 				t.Errorf("%v, %s; want %v, %s, late %v", data(event), status(event), tt.code, tt.status, tt.late)
 			}
@@ -85,7 +86,7 @@ func TestConnectionTakenOver(t *testing.T) {
 // server's writer can do.
 func TestWriterKeepsItsAbilities(t *testing.T) {
 	t.Parallel()
-	r, e := record(t, nil), quietEcho()
+	r, e := sentrytest.New(t, nil), quietEcho()
 	e.Use(middleware.Sentry())
 	e.GET("/", func(c echo.Context) error {
 		w := c.Response().Writer
@@ -103,7 +104,7 @@ func TestWriterKeepsItsAbilities(t *testing.T) {
 		w.(http.Flusher).Flush()
 		return err
 	})
-	server := httptest.NewServer(r.on(e))
+	server := httptest.NewServer(r.On(e))
 	defer server.Close()
 	resp, err := server.Client().Get(server.URL)
 	if err != nil {

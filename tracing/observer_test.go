@@ -17,8 +17,8 @@ import (
 
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/query"
+	"github.com/twinpath/twinpath/internal/sentrytest"
 	"github.com/twinpath/twinpath/tracing"
-	"github.com/twinpath/twinpath/tracing/internal/sentrytest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

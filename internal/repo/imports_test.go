@@ -24,14 +24,15 @@ var thirdParty = map[string][]string{
 		"dbaccess/internal/pgdsn", "tracing/pgxtrace", "example-app/...",
 		"internal/localpg", "internal/localpg/pgtest",
 	},
-	"github.com/supabase-community/postgrest-go": {"dbaccess/rest"},
-	"github.com/getsentry/sentry-go":             {"tracing/...", "middleware", "example-app/..."},
+	"github.com/supabase-community/postgrest-go": {"dbaccess/rest", "example-app/adopt/postgrest"},
+	"github.com/getsentry/sentry-go":             {"tracing/...", "middleware", "example-app/...", "internal/sentrytest"},
 	"github.com/labstack/echo/v4":                {"middleware", "example-app/..."},
 	"github.com/open-feature/go-sdk":             {"dbaccess/flagrouter", "example-app/..."},
 	"github.com/golang-jwt/jwt/v5":               {"dbaccess/auth/jwt"},
 	"github.com/MicahParks/jwkset":               {"dbaccess/auth/jwt"},
 	"github.com/go-json-experiment/json":         {"dbaccess/internal/decode"},
 	"github.com/HdrHistogram/hdrhistogram-go":    {"dbaccess/latency"},
+	"github.com/prometheus/client_golang":        {"dbaccess/dbprom"},
 	"go.uber.org/goleak":                         {"internal/localpg/pgtest"},
 }
 
@@ -56,7 +57,7 @@ var closed = map[string][]string{
 }
 
 // testSupport are the packages that only tests import.
-var testSupport = []string{"internal/localpg/pgtest", "tracing/internal/sentrytest"}
+var testSupport = []string{"internal/localpg/pgtest", "internal/sentrytest"}
 
 // unreachable lists what a package must not depend on, directly or through others.
 var unreachable = []struct {

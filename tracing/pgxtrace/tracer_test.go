@@ -17,8 +17,8 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/auth"
 	"github.com/twinpath/twinpath/dbaccess/query"
 	"github.com/twinpath/twinpath/internal/localpg/pgtest"
+	"github.com/twinpath/twinpath/internal/sentrytest"
 	"github.com/twinpath/twinpath/tracing"
-	"github.com/twinpath/twinpath/tracing/internal/sentrytest"
 	"github.com/twinpath/twinpath/tracing/pgxtrace"
 )
 

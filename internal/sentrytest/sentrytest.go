@@ -5,6 +5,7 @@ package sentrytest
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 
 	"github.com/getsentry/sentry-go"
 )
@@ -52,6 +53,14 @@ func New(tb TB, change func(*sentry.ClientOptions)) *Recorder {
 // Context is a context with the recorder's hub.
 func (r *Recorder) Context() context.Context {
 	return sentry.SetHubOnContext(context.Background(), r.Hub)
+}
+
+// On puts the recorder's hub into every request's context, as a server's
+// BaseContext would.
+func (r *Recorder) On(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		h.ServeHTTP(w, req.WithContext(sentry.SetHubOnContext(req.Context(), r.Hub)))
+	})
 }
 
 // Transactions returns the transactions sent so far.
