@@ -112,6 +112,13 @@ const (
 	PhaseBody = "body" // rest: from the answer's first byte to its last
 
 	PhaseDecode = "decode" // JSON to Go values
+
+	// Those of a transaction.
+	PhaseBegin    = "begin"    // BEGIN, with the caller's settings
+	PhaseWork     = "work"     // the application's function
+	PhaseCommit   = "commit"   // COMMIT, deferred constraints included
+	PhaseRollback = "rollback" // ROLLBACK
+	PhaseBackoff  = "backoff"  // before the function is run again
 )
 
 // ConnClass says how a call came by its connection.

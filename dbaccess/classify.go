@@ -62,6 +62,7 @@ var kindOfCode = map[string]error{
 	"23P01": ErrConflict,
 	"3D000": ErrUnavailable, // no such database
 	"3F000": ErrNotFound,    // schema
+	"40002": ErrConflict,    // a constraint, checked at the commit
 	"42501": ErrPermission,
 	"42703": ErrNotFound, // column
 	"42704": ErrNotFound, // type or other object
@@ -76,8 +77,9 @@ var kindOfCode = map[string]error{
 }
 
 var kindOfClass = map[string]error{
-	"08": ErrUnavailable, // connection
-	"22": ErrInvalid,     // data
-	"28": ErrPermission,  // authorization
-	"53": ErrUnavailable, // resources
+	"08": ErrUnavailable,   // connection
+	"22": ErrInvalid,       // data
+	"28": ErrPermission,    // authorization
+	"40": ErrSerialization, // the transaction was rolled back
+	"53": ErrUnavailable,   // resources
 }

@@ -27,6 +27,18 @@ type Config struct {
 	// Default is who a call acts as whose context has no identity. Defaults to
 	// none: such calls fail with ErrNoIdentity.
 	Default *auth.Identity
+	// Service is who a call acts as whose context auth.AsService has marked: the
+	// application itself, past the rights of whoever made the request. On the REST
+	// path it needs its Token, or a Signer. Defaults to none: such calls fail with
+	// ErrNoService.
+	Service *auth.Identity
+	// ForwardHeaders names headers of the application's own requests that row-level
+	// policies and functions may read, in request.headers and, for "Cookie", in
+	// request.cookies: see WithRequestHeaders. What they hold is the caller's to
+	// choose, so a policy must not take it for proof of anything. Headers that the REST
+	// path sets itself, or that belong to a connection, are refused by New. Defaults
+	// to none.
+	ForwardHeaders []string
 	// MaxRows is the number of rows at which a list is taken to be cut short and
 	// fails with ErrTruncated; it should be PostgREST's db-max-rows. Defaults to
 	// DefaultMaxRows; -1 means no limit.
@@ -75,10 +87,19 @@ func (c Config) validate() error {
 	if c.MaxRows < -1 {
 		errs = append(errs, errors.New("Config.MaxRows must be positive, 0 for the default or -1 for no limit"))
 	}
-	if c.Default != nil {
-		if err := c.Default.Validate(); err != nil {
-			errs = append(errs, fmt.Errorf("Config.Default: %w", err))
+	for _, f := range []struct {
+		name string
+		id   *auth.Identity
+	}{{"Config.Default", c.Default}, {"Config.Service", c.Service}} {
+		if f.id == nil {
+			continue
 		}
+		if err := f.id.Validate(); err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", f.name, err))
+		}
+	}
+	if _, err := forwardHeaders(c.ForwardHeaders); err != nil {
+		errs = append(errs, err)
 	}
 	for i, o := range c.Observers {
 		if o == nil {

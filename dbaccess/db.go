@@ -19,6 +19,7 @@ type DB struct {
 	plans   decode.Cache
 	selects sync.Map // *decode.Plan → []query.Item
 	checker Checker  // of the REST path, nil when it can send everything
+	forward []string // canonical
 	closed  atomic.Bool
 	close   sync.Once
 	cerr    error
@@ -37,6 +38,7 @@ func New(cfg Config) (*DB, error) {
 	}
 	db := &DB{cfg: cfg}
 	db.checker, _ = cfg.REST.(Checker)
+	db.forward, _ = forwardHeaders(cfg.ForwardHeaders)
 	return db, nil
 }
 
@@ -76,6 +78,8 @@ type call struct {
 	spec  query.Spec
 	start time.Time
 	sent  Call
+	// within is the context of what happens in the call.
+	within callContext
 }
 
 // run routes the call, sends it and hands the result to decode, whose time is
@@ -89,19 +93,30 @@ func (c *call) run(ctx context.Context, decode func(*Result) error) (*Result, er
 	if err != nil {
 		return nil, c.fail("", err)
 	}
+	headers, err := db.forwarded(ctx)
+	if err != nil {
+		return nil, c.fail("", err)
+	}
 	if db.checker != nil {
 		if err := db.checker.Check(&c.spec); err != nil {
 			return nil, c.fail("", err)
 		}
 	}
-	routed, backend := db.route(ctx, id, c.spec.Name)
-	ctx = context.WithValue(ctx, inCallKey{}, true)
-	start := CallStart{Verb: c.verb, Query: &c.spec, Name: c.spec.Name, Route: routed, Role: id.Role, Start: c.start}
-	for _, o := range db.cfg.Observers {
-		ctx = o.CallStart(ctx, start)
+	var routed Routed
+	var backend Backend
+	if tx := transactionOf(ctx); tx == nil {
+		routed, backend = db.route(ctx, id, c.spec.Name)
+	} else if err := tx.allows(db, id); err != nil {
+		return nil, c.fail("", err)
+	} else {
+		routed, backend = tx.routed, tx.backend
 	}
+	c.within.Context = ctx
+	ctx = &c.within
+	start := CallStart{Verb: c.verb, Query: &c.spec, Name: c.spec.Name, Route: routed, Role: id.Role, Start: c.start}
+	ctx = db.tell(ctx, start)
 
-	c.sent = Call{Query: &c.spec, Identity: id}
+	c.sent = Call{Query: &c.spec, Identity: id, Headers: headers}
 	res, err := backend.Do(ctx, &c.sent)
 	received := db.cfg.now()
 	if err == nil && res == nil {
@@ -125,9 +140,7 @@ func (c *call) run(ctx context.Context, decode func(*Result) error) (*Result, er
 		if ee, ok := errors.AsType[*Error](err); ok && e.Status == 0 {
 			e.Status = ee.HTTPStatus
 		}
-		for i := len(db.cfg.Observers) - 1; i >= 0; i-- {
-			db.cfg.Observers[i].CallEnd(ctx, e)
-		}
+		db.tellEnd(ctx, e)
 	}
 	return res, err
 }
@@ -155,6 +168,12 @@ func contiguous(phases []Phase, start, received, end time.Time) []Phase {
 // identity returns who the call acts as.
 func (db *DB) identity(ctx context.Context) (auth.Identity, error) {
 	id, ok := auth.From(ctx)
+	if !ok && auth.IsService(ctx) {
+		if db.cfg.Service == nil {
+			return auth.Identity{}, ErrNoService
+		}
+		return *db.cfg.Service, nil // validated by New
+	}
 	if !ok {
 		if db.cfg.Default == nil {
 			return auth.Identity{}, ErrNoIdentity
@@ -216,7 +235,7 @@ func (c *call) fail(p Path, err error) error {
 	case errors.Is(err, context.Canceled):
 		e.Kind = context.Canceled
 	default:
-		for _, k := range []error{ErrClosed, ErrNoIdentity, ErrTruncated} {
+		for _, k := range []error{ErrClosed, ErrNoIdentity, ErrNoService, ErrTruncated} {
 			if errors.Is(err, k) {
 				e.Kind = k
 			}

@@ -25,6 +25,9 @@ var (
 	// ErrNoIdentity means that neither the context nor Config.Default says who
 	// asks.
 	ErrNoIdentity = errors.New("no identity: put one into the context with auth.With or middleware.Identity, or set Config.Default")
+	// ErrNoService means that the context asks for the application's own identity,
+	// see auth.AsService, and Config.Service doesn't name one.
+	ErrNoService = errors.New("no service identity: auth.AsService needs Config.Service")
 	// ErrUnauthorized means that the caller is not known: a token was refused,
 	// or an anonymous caller lacks a privilege.
 	ErrUnauthorized = errors.New("unauthorized")
@@ -51,6 +54,13 @@ var (
 	// ErrUnknownOutcome means that the connection was lost after a write was
 	// sent: it may have been done or not. It is never repeated for you.
 	ErrUnknownOutcome = errors.New("connection lost after sending a write, which may or may not have been done")
+	// ErrSerialization means that the database undid a transaction because of what
+	// others did at the same time: serialization failures (SQLSTATE 40001) and
+	// deadlocks (40P01). Nothing of it was done, and doing all of it again may succeed.
+	ErrSerialization = errors.New("undone because of concurrent transactions, may be done again")
+	// ErrTransaction means that a transaction was used in a way that it can't be:
+	// see the error's advice. Unless that says otherwise, nothing was sent.
+	ErrTransaction = errors.New("not possible in this transaction")
 	// ErrClosed means that the DB or its backend has been closed.
 	ErrClosed = errors.New("closed")
 )

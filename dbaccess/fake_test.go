@@ -2,6 +2,7 @@ package dbaccess_test
 
 import (
 	"context"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -21,11 +22,12 @@ type fakeBackend struct {
 	err    error
 	phases []dbaccess.Phase
 
-	mu     sync.Mutex
-	calls  []query.Spec
-	ids    []auth.Identity
-	inCall []bool
-	closed int
+	mu      sync.Mutex
+	calls   []query.Spec
+	ids     []auth.Identity
+	headers []http.Header
+	inCall  []bool
+	closed  int
 }
 
 var _ dbaccess.Backend = (*fakeBackend)(nil)
@@ -35,6 +37,7 @@ func (b *fakeBackend) Do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Resul
 	defer b.mu.Unlock()
 	b.calls = append(b.calls, *c.Query)
 	b.ids = append(b.ids, c.Identity)
+	b.headers = append(b.headers, c.Headers)
 	b.inCall = append(b.inCall, dbaccess.InCall(ctx))
 	res := &dbaccess.Result{Body: []byte(b.body), Rows: b.rows, Total: b.total, Status: 200, Phases: b.phases, Conn: dbaccess.ConnIdle}
 	return res, b.err

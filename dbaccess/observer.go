@@ -21,12 +21,35 @@ type Observer interface {
 // CallStart describes a call that begins. But for what Query holds, there is no
 // value in it.
 type CallStart struct {
-	Verb  string      // "All", "One", …
+	Verb  string      // "All", "One", …; "Tx", "Exec", … of a transaction and of the SQL in it
 	Query *query.Spec // read-only. Its filters hold values, which must not leave the process
-	Name  string      // the query's name, or "" when it has none: see query.Spec.Summary
+	// SQL is not nil for what isn't a query of this package: a transaction, and each
+	// statement that an application runs in it. Query then has no more than the name
+	// and can't be sent.
+	SQL   *SQL
+	Name  string // the query's name, or "" when it has none: see Summary
 	Route Routed
 	Role  string // the Postgres role that the call acts as
 	Start time.Time
+}
+
+// SQL is what may be told about SQL that this package did not write: words of the
+// language and names, never its text.
+type SQL struct {
+	Operation string // "select", "create", "transaction", "batch", …; "other" if unknown
+	Table     string // "" unless it is plain to see
+}
+
+// Summary says what the call does, free of values and the same for every call of
+// one shape: "select filings by ticker". It can name spans and histograms.
+func (s *CallStart) Summary() string {
+	switch {
+	case s.SQL == nil:
+		return s.Query.Summary()
+	case s.SQL.Table == "":
+		return s.SQL.Operation
+	}
+	return s.SQL.Operation + " " + s.SQL.Table
 }
 
 // CallEnd describes a call that ended.

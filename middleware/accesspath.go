@@ -66,7 +66,7 @@ func (cfg AccessPathConfig) ToMiddleware() (echo.MiddlewareFunc, error) {
 			if p := cfg.chosen(c); p != "" {
 				ctx = dbaccess.WithDecision(ctx, dbaccess.Decision{Path: p, Variant: string(p), Reason: rollout.ReasonOverride})
 			}
-			c.SetRequest(r.WithContext(ctx))
+			c.SetRequest(r.WithContext(dbaccess.WithRequestHeaders(ctx, r.Header)))
 			return next(c)
 		}
 	}, nil
