@@ -12,9 +12,10 @@ import (
 // module puts under it. It is safe for concurrent use, and calls that outlive it
 // leave no trace in it.
 type Transaction struct {
-	root    *sentry.Span
-	sampled bool
-	ctx     context.Context
+	root     *sentry.Span
+	sampled  bool
+	decision sentry.Sampled // root's, which the SDK may change at the end
+	ctx      context.Context
 
 	mu         sync.Mutex
 	ended      bool
@@ -23,6 +24,7 @@ type Transaction struct {
 	droppedFor time.Duration
 	onQuietHub context.Context // of the root, see quiet
 	hub        *sentry.Hub
+	headers    Headers // once made
 }
 
 type transactionKey struct{}
@@ -33,7 +35,7 @@ func NewTransaction(root *sentry.Span, limit int) *Transaction {
 	if limit < 0 {
 		limit = int(^uint(0) >> 1)
 	}
-	t := &Transaction{root: root, sampled: root.Sampled == sentry.SampledTrue, left: limit}
+	t := &Transaction{root: root, sampled: root.Sampled == sentry.SampledTrue, decision: root.Sampled, left: limit}
 	t.ctx = context.WithValue(root.Context(), transactionKey{}, t)
 	return t
 }
