@@ -2,7 +2,6 @@ package pgdsn
 
 import (
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,28 +12,29 @@ import (
 // settings of its own, and decides what becomes of each.
 type reader struct {
 	dsn      string
+	given    map[string]given
+	route    Route
 	settings Settings
 	sent     map[string]string // the startup parameters that remain
 	limitBy  string            // which parameter gave MaxConns
 	problems []Problem
-	notes    []string
+	notes    []Note
 }
 
-func (r *reader) note(text string) { r.notes = append(r.notes, text) }
+func (r *reader) notef(name, source, text string) {
+	r.notes = append(r.notes, Note{Param: name, Source: source, Text: text})
+}
+
+func (r *reader) warn(name, source, text string) {
+	r.notes = append(r.notes, Note{Param: name, Source: source, Text: text, Warning: true})
+}
 
 func (r *reader) refuse(name, source, advice string) {
 	r.problems = append(r.problems, Problem{Param: r.printable(name), Source: source, Advice: advice})
 }
 
-// source names the environment variable that a parameter comes from, "" for the
-// string itself or a service file.
-func (r *reader) source(name, value string) string {
-	env := map[string]string{"application_name": "PGAPPNAME", "timezone": "PGTZ", "options": "PGOPTIONS"}[name]
-	if env == "" || os.Getenv(env) != value || strings.Contains(r.dsn, name+"=") {
-		return ""
-	}
-	return env
-}
+// source says where a startup parameter comes from, "" for the string itself.
+func (r *reader) source(name string) string { return r.given[name].source }
 
 // param decides about one parameter.
 func (r *reader) param(name, value, source string) {
@@ -59,7 +59,7 @@ func (r *reader) param(name, value, source string) {
 			return
 		}
 		r.settings.StatementTimeout = d
-		r.note("statement_timeout: set for each call instead of the session, which a pooler shares")
+		r.notef(name, source, "set for each call instead of the session, which a pooler shares")
 	case "search_path":
 		names, err := parseSearchPath(value)
 		if err != nil {
@@ -67,16 +67,16 @@ func (r *reader) param(name, value, source string) {
 			return
 		}
 		r.settings.SearchPath = names
-		r.note("search_path: set for each call instead of the session, which a pooler shares")
+		r.notef(name, source, "set for each call instead of the session, which a pooler shares")
 	case "connection_limit", "pool_max_conns":
 		r.limit(name, value, source)
 	case "pgbouncer":
 		switch value {
 		case "true", "1":
 			r.settings.Pooler = true
-			r.note("pgbouncer: taken as the sign of a transaction pooler, and not sent")
+			r.notef(name, source, "taken as the sign of a transaction pooler, and not sent")
 		case "false", "0":
-			r.note("pgbouncer: not sent")
+			r.notef(name, source, "not sent")
 		default:
 			r.refuse(name, source, "must be true or false")
 		}
@@ -87,7 +87,7 @@ func (r *reader) param(name, value, source string) {
 			r.refuse(name, source, "must be a number; better remove it: no statement is cached")
 			return
 		}
-		r.note(name + ": without effect, no statement is cached")
+		r.notef(name, source, "without effect, no statement is cached")
 	case "pool_min_conns", "pool_min_idle_conns":
 		if n, err := strconv.ParseInt(value, 10, 32); err != nil || n < 0 {
 			r.refuse(name, source, "must be a number, 0 or more")
@@ -111,7 +111,7 @@ func (r *reader) limit(name, value, source string) {
 	default:
 		r.settings.MaxConns, r.limitBy = int32(n), name
 		if name != "pool_max_conns" {
-			r.note(name + ": taken as the size of the pool (MaxConns), and not sent")
+			r.notef(name, source, "taken as the size of the pool (MaxConns), and not sent")
 		}
 	}
 }
@@ -122,7 +122,7 @@ func (r *reader) execMode(name, value, source string) {
 	case "describe_exec":
 		r.refuse(name, source, "describe_exec returns other callers' rows behind a transaction pooler: remove it")
 	case "cache_statement", "cache_describe", "simple_protocol":
-		r.note(name + ": without effect, statements are always sent the way of exec")
+		r.notef(name, source, "without effect, statements are always sent the way of exec")
 	default:
 		r.refuse(name, source, "must be exec; better remove it")
 	}
@@ -145,6 +145,8 @@ func (r *reader) options(value, source string) {
 			r.param(name, o.value, source)
 		case "reference":
 			r.refuse(name, source, "most poolers refuse options: name the tenant in the user instead, as role.tenant")
+		case "endpoint", "project":
+			r.refuse(name, source, "Neon finds the endpoint by the host's name, which TLS carries: remove it")
 		default:
 			r.refuse(o.name, source, adviceFor(name))
 		}
@@ -196,7 +198,8 @@ var translated = []string{
 	"application_name", "client_encoding", "options", "statement_timeout", "search_path", "connection_limit",
 	"pool_max_conns", "pgbouncer", "default_query_exec_mode", "statement_cache_capacity", "description_cache_capacity",
 	"pool_min_conns", "pool_min_idle_conns", "pool_max_conn_lifetime", "pool_max_conn_lifetime_jitter",
-	"pool_max_conn_idle_time", "pool_health_check_period", "pool_ping_timeout", "reference",
+	"pool_max_conn_idle_time", "pool_health_check_period", "pool_ping_timeout", "reference", "endpoint", "project",
+	"host", "database", "user", "sslmode", "sslnegotiation", "sslsni", "channel_binding",
 }
 
 var refused = []struct {

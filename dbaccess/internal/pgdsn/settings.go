@@ -30,13 +30,37 @@ type Settings struct {
 	// Pooler says that the string names its server as a transaction pooler
 	// (pgbouncer=true).
 	Pooler bool
+	// Route is what the first host suggests about who answers there.
+	Route Route
+	// Notes tell what became of the parameters that are not simply sent.
+	Notes []Note
+}
 
-	notes []string
+// Note tells what became of one parameter, without its value.
+type Note struct {
+	Param   string
+	Source  string // where it comes from, other than the string itself: "PGSSLMODE", "service file"
+	Text    string
+	Warning bool // it is accepted, and probably not what was meant
+}
+
+// String is the note as a sentence.
+func (n Note) String() string {
+	if n.Source != "" {
+		return n.Param + " (from " + n.Source + "): " + n.Text
+	}
+	return n.Param + ": " + n.Text
 }
 
 // Explain tells what became of the parameters that are not simply sent, one
 // sentence each, without values.
-func (s *Settings) Explain() []string { return slices.Clone(s.notes) }
+func (s *Settings) Explain() []string {
+	var texts []string
+	for _, n := range s.Notes {
+		texts = append(texts, n.String())
+	}
+	return texts
+}
 
 // Parse reads a connection string in URL or keyword form. White space around it,
 // such as the line break at the end of a secret's file, is not part of it. An empty
@@ -51,11 +75,12 @@ func Parse(dsn string) (*Settings, error) {
 	if err != nil {
 		return nil, &Error{Problems: []Problem{{Advice: syntaxAdvice(dsn, err)}}}
 	}
-	r := reader{dsn: dsn, sent: map[string]string{"application_name": DefaultApplicationName}}
+	r := reader{dsn: dsn, given: collect(dsn), sent: map[string]string{"application_name": DefaultApplicationName}}
 	for _, name := range slices.Sorted(maps.Keys(raw.RuntimeParams)) {
-		value := raw.RuntimeParams[name]
-		r.param(name, value, r.source(name, value))
+		r.param(name, raw.RuntimeParams[name], r.source(name))
 	}
+	r.route = guess(raw.Host, raw.Port, r.settings.Pooler)
+	r.connection(raw)
 	if len(r.problems) > 0 {
 		return nil, &Error{Problems: r.problems}
 	}
@@ -68,10 +93,10 @@ func Parse(dsn string) (*Settings, error) {
 	pool.ConnConfig.StatementCacheCapacity = 0
 	pool.ConnConfig.DescriptionCacheCapacity = 0
 	if dialOnce(&pool.ConnConfig.Config) {
-		r.note("sslmode prefer or allow: dials once, without TLS to a loopback address and with TLS elsewhere")
+		r.notef("sslmode", r.given["sslmode"].source, "prefer, which an absent one means, and allow: dials once, without TLS to a loopback address and with TLS elsewhere")
 	}
 	s := r.settings
-	s.Pool, s.notes = pool, r.notes
+	s.Pool, s.Notes, s.Route = pool, r.notes, r.route
 	return &s, nil
 }
 
@@ -86,4 +111,31 @@ func trim(dsn string) string {
 		return dsn[:len(trimmed)+1]
 	}
 	return trimmed
+}
+
+// Host is a server that connections are made to.
+type Host struct {
+	Host string
+	Port uint16
+	TLS  string // "off", "unverified", "verify-ca" or "verify-full"
+}
+
+// Hosts lists the servers in the order in which they are tried.
+func (s *Settings) Hosts() []Host {
+	var hosts []Host
+	for _, a := range attempts(&s.Pool.ConnConfig.Config) {
+		h := Host{Host: a.Host, Port: a.Port}
+		switch t := a.TLSConfig; {
+		case t == nil:
+			h.TLS = "off"
+		case !t.InsecureSkipVerify:
+			h.TLS = "verify-full"
+		case t.VerifyPeerCertificate != nil:
+			h.TLS = "verify-ca"
+		default:
+			h.TLS = "unverified"
+		}
+		hosts = append(hosts, h)
+	}
+	return hosts
 }
