@@ -15,6 +15,7 @@ import (
 type acquisition struct {
 	context.Context
 	start time.Time
+	until time.Time // when Config.AcquireTimeout passes
 	// waited says that the connection was given back by another call meanwhile.
 	waited bool
 	// connecting is the connection that the pool makes for this call; it is made
@@ -34,42 +35,27 @@ func (a *acquisition) Value(key any) any {
 }
 
 // acquire takes a connection from the pool, waiting no longer than the config
-// and ctx allow.
-func (b *Backend) acquire(ctx context.Context, pool *pgxpool.Pool, a *acquisition) (*pgxpool.Conn, error) {
-	a.Context = ctx
-	if b.cfg.AcquireTimeout > 0 && !endsWithin(ctx, b.cfg.AcquireTimeout) {
-		bounded, cancel := context.WithCancelCause(ctx)
-		defer cancel(nil)
-		timer := time.AfterFunc(b.cfg.AcquireTimeout, func() { a.expire(cancel) })
-		defer timer.Stop()
-		a.Context = bounded
+// and l allow.
+func (b *Backend) acquire(l *limits, pool *pgxpool.Pool, a *acquisition) (*pgxpool.Conn, error) {
+	a.Context = l
+	var before *pgxpool.Stat
+	if b.cfg.dsn == nil {
+		before = pool.Stat()
 	}
-	if b.cfg.dsn != nil {
-		return pool.Acquire(a)
-	}
-	before := pool.Stat()
+	l.wait(a, b.cfg.AcquireTimeout)
 	conn, err := pool.Acquire(a)
-	after := pool.Stat()
-	// Another call's wait may be taken for this one's: an app's pool has no hooks
-	// that would tell.
-	a.made = after.NewConnsCount() > before.NewConnsCount()
-	a.waited = after.EmptyAcquireCount() > before.EmptyAcquireCount()
-	return conn, err
-}
-
-// endsWithin says whether ctx has a deadline before d has passed.
-func endsWithin(ctx context.Context, d time.Duration) bool {
-	deadline, ok := ctx.Deadline()
-	return ok && time.Until(deadline) <= d
-}
-
-// expire ends the wait for a place in the pool, but not one for a connection that
-// is being made for this call: that has a bound of its own.
-func (a *acquisition) expire(cancel context.CancelCauseFunc) {
-	if a.dialling() {
-		return
+	if !l.waited(a) && err == nil {
+		conn.Release()
+		conn, err = nil, context.DeadlineExceeded
 	}
-	cancel(context.DeadlineExceeded)
+	if before != nil {
+		// Another call's wait may be taken for this one's: an app's pool has no hooks
+		// that would tell.
+		after := pool.Stat()
+		a.made = after.NewConnsCount() > before.NewConnsCount()
+		a.waited = after.EmptyAcquireCount() > before.EmptyAcquireCount()
+	}
+	return conn, err
 }
 
 // dialling says that a connection is being made for the call.

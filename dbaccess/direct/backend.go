@@ -21,6 +21,7 @@ type Backend struct {
 	sockets sockets
 	calls   sync.WaitGroup
 	suspect time.Duration // how long idle
+	alarms  sync.Pool     // of *alarm
 	schema  *catalog.Source
 	loads   atomic.Uint64 // of the schema that have ended
 
@@ -75,18 +76,19 @@ func (b *Backend) connect(ctx context.Context) error {
 		return err
 	}
 	defer b.calls.Done()
-	ctx, cancelAll := b.bound(ctx)
-	defer cancelAll()
+	var l limits
+	b.limit(ctx, &l)
+	defer l.end()
 	a := acquisition{start: time.Now()}
-	conn, err := b.acquire(ctx, pool, &a)
+	conn, err := b.acquire(&l, pool, &a)
 	if err != nil {
-		return b.acquireFailure(ctx, pool, &a, err)
+		return b.acquireFailure(&l, pool, &a, err)
 	}
 	defer conn.Release()
-	ping, cancel := context.WithTimeout(ctx, b.pingTimeout())
+	ping, cancel := context.WithTimeout(&l, b.pingTimeout())
 	defer cancel()
 	if err := conn.Ping(ping); err != nil {
-		return b.runFailure(ctx, failedCall{stage: stageSettings, readOnly: true}, err)
+		return b.runFailure(&l, failedCall{stage: stageSettings, readOnly: true}, err)
 	}
 	return nil
 }

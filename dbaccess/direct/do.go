@@ -15,12 +15,19 @@ import (
 // try is one attempt at a call.
 type try struct {
 	timeline
-	conn    acquisition
-	bounded bool             // its deadline is that of Config.Timeout
-	known   *catalog.Catalog // what it was compiled with, nil when it took none
+	conn  acquisition
+	known *catalog.Catalog // what it was compiled with, nil when it took none
 	// again says that the schema seems to have changed since it was compiled, and
 	// that the call changed nothing.
 	again bool
+	room  [6]dbaccess.Phase // for the phases of most calls
+}
+
+// work is what a call needs from its start to its end, in one piece.
+type work struct {
+	limits
+	res dbaccess.Result
+	try
 }
 
 // Do runs one call in one round trip. Embeds, writes and function calls take
@@ -30,17 +37,16 @@ type try struct {
 // A read that the server refuses because the schema has changed is tried once
 // more with the schema as it is now. No other call is, and no write ever.
 func (b *Backend) Do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, error) {
-	res := &dbaccess.Result{Rows: -1, Total: compile.NotCounted}
-	t := try{timeline: timeline{start: time.Now()}}
-	_, ok := ctx.Deadline()
-	t.bounded = !ok
-	ctx, cancel := b.bound(ctx)
-	defer cancel()
-	err := b.do(ctx, c, res, &t)
+	w := &work{res: dbaccess.Result{Rows: -1, Total: compile.NotCounted}}
+	res, t := &w.res, &w.try
+	t.start = time.Now()
+	b.limit(ctx, &w.limits)
+	defer w.end()
+	err := b.do(&w.limits, c, res, t)
 	res.Phases = t.phases()
 	if t.again {
-		second := try{timeline: timeline{start: t.end}, known: t.known, bounded: t.bounded}
-		if e := b.do(ctx, c, res, &second); e != errUnchanged {
+		second := try{timeline: timeline{start: t.end}, known: t.known}
+		if e := b.do(&w.limits, c, res, &second); e != errUnchanged {
 			err = e
 		}
 		res.Phases = append(res.Phases, second.phases()...)
@@ -58,7 +64,7 @@ func (b *Backend) Do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, e
 // errUnchanged ends a second try whose statement would be that of the first.
 var errUnchanged = errors.New("the schema has not changed")
 
-func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result, t *try) error {
+func (b *Backend) do(ctx *limits, c *dbaccess.Call, res *dbaccess.Result, t *try) error {
 	if err := ctx.Err(); err != nil {
 		return contextFailure(err)
 	}
@@ -91,7 +97,7 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result
 		dsnLimit = 0
 	}
 	deadline, ok := ctx.Deadline()
-	ok = ok && !t.bounded // what a statement can see of its settings is what it would be through PostgREST
+	ok = ok && !ctx.bounded() // what a statement can see of its settings is what it would be through PostgREST
 	took, from := timeout(dsnLimit, deadline, ok, t.acquired)
 	tx := transaction{
 		isolation: set.isolation, settings: set.statement(took, from), program: &program, rollback: rollsBack(c.Query),
@@ -113,7 +119,7 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result
 // finish makes the result of what the database answered.
 func (b *Backend) finish(q *query.Spec, ans *answer, program *compile.Program, res *dbaccess.Result) error {
 	res.Total = compile.Total(q, ans.counted, ans.planned, b.cfg.MaxRows)
-	reply := compile.Respond(q, compile.Outcome{Rows: ans.rows, Total: res.Total, Inserted: ans.inserted, Void: program.Void})
+	reply := compile.Respond(q, compile.Outcome{Rows: ans.rows, Total: res.Total, Inserted: ans.inserted, Void: program.Void, Bare: true})
 	res.Body, res.Rows, res.Status = ans.body, ans.rows, reply.Status
 	if reply.Empty || q.Head {
 		res.Body, res.Rows = nil, 0

@@ -62,17 +62,6 @@ func (b *Backend) deadlineFailure(ctx context.Context, stage string, also error)
 	return e.With(dbaccess.ServerText{}, cause)
 }
 
-// errTimeout is why a call without a deadline of its caller's ended.
-var errTimeout = errors.New("direct: Config.Timeout passed")
-
-// bound gives a context without a deadline that of Config.Timeout.
-func (b *Backend) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := ctx.Deadline(); ok {
-		return ctx, func() {}
-	}
-	return context.WithTimeoutCause(ctx, b.cfg.Timeout, errTimeout)
-}
-
 func identityFailure(c *dbaccess.Call, err error) error {
 	e := dbaccess.Error{Kind: dbaccess.ErrInvalid, Advice: err.Error()}
 	if c.Identity.Role == "" {
@@ -159,7 +148,7 @@ func statusFailure(status int) error {
 }
 
 // acquireFailure says why there was no connection.
-func (b *Backend) acquireFailure(ctx context.Context, pool *pgxpool.Pool, a *acquisition, err error) error {
+func (b *Backend) acquireFailure(ctx *limits, pool *pgxpool.Pool, a *acquisition, err error) error {
 	if err.Error() == "closed pool" { // puddle.ErrClosedPool
 		return errClosed()
 	}
@@ -169,16 +158,17 @@ func (b *Backend) acquireFailure(ctx context.Context, pool *pgxpool.Pool, a *acq
 	if !isContext(err) || isConnect(err) {
 		return b.connectFailure(err)
 	}
+	over := ctx.Err() != nil && !ctx.noPlace()
 	stat := pool.Stat()
 	dialling := a.dialling() || b.cfg.dsn == nil && stat.ConstructingConns() > 0
-	if dialling && ctx.Err() != nil {
+	if dialling && over {
 		return b.deadlineFailure(ctx, "while a connection was being made", nil)
 	}
 	if dialling {
 		return b.connectFailure(err)
 	}
 	used := fmt.Sprintf("%d of %d connections were in use", stat.AcquiredConns(), stat.MaxConns())
-	if ctx.Err() != nil {
+	if over {
 		var full error
 		if stat.AcquiredConns() >= stat.MaxConns() {
 			full = dbaccess.ErrSaturated

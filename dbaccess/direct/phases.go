@@ -17,7 +17,7 @@ func (t *try) phases() []dbaccess.Phase {
 	if t.end.IsZero() {
 		t.end = time.Now()
 	}
-	p := make([]dbaccess.Phase, 0, 6) // one more than here: the decoder's
+	p := t.room[:0:len(t.room)]
 	at := t.start
 	add := func(name string, until time.Time, placed bool) {
 		p = append(p, dbaccess.Phase{Name: name, Start: at, Duration: until.Sub(at), Placed: placed})

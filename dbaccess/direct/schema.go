@@ -32,11 +32,12 @@ func (b *Backend) newSchema() (*catalog.Source, error) {
 // [Config.SchemaCache] of other processes, and loads it where nothing has yet. It
 // holds names and types, and no rows.
 func (b *Backend) SchemaCache(ctx context.Context) ([]byte, error) {
-	ctx, cancel := b.bound(ctx)
-	defer cancel()
-	known, err := b.schema.Get(ctx)
+	var l limits
+	b.limit(ctx, &l)
+	defer l.end()
+	known, err := b.schema.Get(&l)
 	if err != nil {
-		return nil, named(b.schemaLoadFailure(ctx, err), "schema cache", "")
+		return nil, named(b.schemaLoadFailure(&l, err), "schema cache", "")
 	}
 	return known.JSON()
 }
@@ -54,20 +55,23 @@ func (b *Backend) loadSchema(ctx context.Context, sql string, args []string) ([]
 		return nil, err
 	}
 	defer b.calls.Done()
+	var l limits
+	b.limit(ctx, &l)
+	defer l.end()
 	a := acquisition{start: time.Now()}
-	conn, err := b.acquire(ctx, pool, &a)
+	conn, err := b.acquire(&l, pool, &a)
 	if err != nil {
-		return nil, b.acquireFailure(ctx, pool, &a, err)
+		return nil, b.acquireFailure(&l, pool, &a, err)
 	}
 	defer conn.Release()
 	values := make([][]byte, len(args))
 	for i := range args {
 		values[i] = []byte(args[i])
 	}
-	res := conn.Conn().PgConn().ExecParams(ctx, sql, values, nil, nil, nil).Read()
+	res := conn.Conn().PgConn().ExecParams(&l, sql, values, nil, nil, nil).Read()
 	switch {
 	case res.Err != nil:
-		return nil, b.runFailure(ctx, failedCall{stage: stageSettings, readOnly: true}, res.Err)
+		return nil, b.runFailure(&l, failedCall{stage: stageSettings, readOnly: true}, res.Err)
 	case len(res.Rows) != 1 || len(res.Rows[0]) != 1:
 		return nil, errAnswer
 	}

@@ -31,6 +31,7 @@ type Outcome struct {
 	Total    int64 // as [Total] makes it
 	Inserted int64 // of an insert that merges
 	Void     bool  // as in Program
+	Bare     bool  // the Content-Range is not wanted
 }
 
 // Respond gives PostgREST's answer to a query of any kind. Where it has a Failure,
@@ -42,7 +43,7 @@ func Respond(s *query.Spec, o Outcome) Reply {
 	case query.OpCall:
 		return answerCall(s, &o)
 	}
-	return Answer(s, o.Rows, o.Total)
+	return answerRead(s, &o)
 }
 
 // Answer gives PostgREST's answer to a read that returned a number of rows, of
@@ -53,6 +54,11 @@ func Respond(s *query.Spec, o Outcome) Reply {
 // when rows were counted (PGRST103), with the Content-Range, and is otherwise
 // an empty list. See PostgREST's RangeQuery module, rangeStatusHeader.
 func Answer(s *query.Spec, rows, total int64) Reply {
+	return answerRead(s, &Outcome{Rows: rows, Total: total})
+}
+
+func answerRead(s *query.Spec, o *Outcome) Reply {
+	rows, total := o.Rows, o.Total
 	if s.Single && rows != 1 {
 		return notSingle(rows)
 	}
@@ -60,7 +66,7 @@ func Answer(s *query.Spec, rows, total int64) Reply {
 	if s.HasLimit && s.Limit == 0 {
 		lower = 0
 	}
-	r := Reply{Status: 200, ContentRange: contentRange(lower, rows, total)}
+	r := Reply{Status: 200, ContentRange: o.contentRange(lower, rows, total)}
 	switch {
 	case total < 0:
 	case lower > total:
@@ -77,7 +83,10 @@ func Answer(s *query.Spec, rows, total int64) Reply {
 	return r
 }
 
-func contentRange(lower, rows, total int64) string {
+func (o *Outcome) contentRange(lower, rows, total int64) string {
+	if o.Bare {
+		return ""
+	}
 	b := make([]byte, 0, 24)
 	if rows > 0 && total != 0 {
 		b = strconv.AppendInt(b, lower, 10)

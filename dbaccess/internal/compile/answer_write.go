@@ -30,7 +30,7 @@ func answerWrite(s *query.Spec, o *Outcome) Reply {
 	if s.Count == query.CountExact || s.Count == query.CountEstimated {
 		total = o.Rows
 	}
-	r.ContentRange = contentRange(0, rows, total)
+	r.ContentRange = o.contentRange(0, rows, total)
 	if r.Empty && s.Op != query.OpInsert {
 		r.Status = http.StatusNoContent
 	}
@@ -54,7 +54,7 @@ func answerCall(s *query.Spec, o *Outcome) Reply {
 	if s.Call.MaxAffected > 0 && o.Rows > s.Call.MaxAffected && (!s.Single || o.Rows == 1) {
 		return tooManyAffected(o.Rows)
 	}
-	r := Answer(s, o.Rows, o.Total)
+	r := answerRead(s, o)
 	if o.Void && (r.Failure == nil || r.Status == http.StatusRequestedRangeNotSatisfiable) {
 		r.Status, r.Empty, r.Failure = http.StatusNoContent, true, nil
 	}

@@ -39,7 +39,7 @@ type Statement struct {
 
 // Program is what the direct path runs for a query. Main yields exactly one
 // row. Its columns are those that the Column constants name, the last three for
-// writes and calls alone, and behind them, when asked for, the server's clock
+// reads only when asked for, and behind them, when asked for, the server's clock
 // (float8, Unix seconds).
 type Program struct {
 	Main Statement
@@ -94,6 +94,10 @@ type SQLOptions struct {
 	// package parse leaves them. Defaults to false: they are put into the order in
 	// which PostgREST answers them to the request that [REST] makes of the query.
 	Arranged bool
+
+	// Outcome gives reads the columns that writes and calls have anyway:
+	// [ColumnStatus], [ColumnHeaders] and [ColumnInserted].
+	Outcome bool
 
 	// Guard adds the [Program]'s Guard, which fails, and so undoes what Main did,
 	// where [Respond] would refuse what Main yields: a single row that isn't one, or

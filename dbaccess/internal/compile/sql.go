@@ -66,6 +66,11 @@ type sqlWriter struct {
 
 	buf  []byte
 	args []string
+
+	// Room for what an ordinary query takes.
+	roomFrom [160]byte
+	roomText [896]byte
+	roomArgs [8]string
 }
 
 func (w *sqlWriter) str(s string) { w.buf = append(w.buf, s...) }
@@ -79,7 +84,10 @@ func (w *sqlWriter) arg(text string) {
 
 func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 	s := w.spec
-	w.args = make([]string, 0, len(s.Where)+len(s.Select)/4+2)
+	w.args = w.roomArgs[:0]
+	if n := len(s.Where) + len(s.Select)/4 + 2; n > len(w.roomArgs) {
+		w.args = make([]string, 0, n)
+	}
 
 	if !s.Op.Writes() {
 		w.maxRows = opts.MaxRows
@@ -104,7 +112,7 @@ func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 	w.at = &w.root
 	// The condition is written first: the count and the plan repeat it, with
 	// the same parameters.
-	w.buf = make([]byte, 0, 32+64*len(s.Where))
+	w.buf = room(w.roomFrom[:], 32+64*len(s.Where))
 	w.from()
 	condition := len(w.buf)
 	if err := w.where(); err != nil {
@@ -112,7 +120,7 @@ func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 	}
 	from, fromArgs := w.buf, len(w.args)
 
-	w.buf = make([]byte, 0, 192+len(with)+2*len(from)+32*len(s.Select)+32*len(s.OrderBy))
+	w.buf = room(w.roomText[:], 192+len(with)+2*len(from)+32*len(s.Select)+32*len(s.OrderBy))
 	w.buf = append(w.buf, with...)
 	w.str("select ")
 	// Names of one letter are no memory to pgx.
@@ -125,10 +133,10 @@ func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 	}
 	w.str(" t")
 	var guard *Statement
-	if s.Op != query.OpSelect {
-		if opts.Guard {
-			guard = w.guardStatement()
-		}
+	if s.Op != query.OpSelect && opts.Guard {
+		guard = w.guardStatement()
+	}
+	if s.Op != query.OpSelect || opts.Outcome {
 		w.outcome(guard != nil)
 	}
 	if opts.Clock {
@@ -157,6 +165,14 @@ func (w *sqlWriter) program(opts SQLOptions) (Program, error) {
 		}
 	}
 	return p, nil
+}
+
+// room is an empty buffer for about n bytes: there, or a new one.
+func room(there []byte, n int) []byte {
+	if n > len(there) {
+		return make([]byte, 0, n)
+	}
+	return there[:0]
 }
 
 // rootRows writes the rest of the query of the rows, of whose FROM and WHERE

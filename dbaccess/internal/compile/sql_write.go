@@ -207,7 +207,7 @@ func (w *sqlWriter) delete() error {
 	return w.returning(t)
 }
 
-// outcome writes the columns that only writes and calls have.
+// outcome writes the columns that writes and calls have, and reads when asked for.
 func (w *sqlWriter) outcome(guard bool) {
 	for _, setting := range [...]struct{ name, column string }{{"response.status", "s"}, {"response.headers", "h"}} {
 		w.str(", nullif(pg_catalog.current_setting('")
