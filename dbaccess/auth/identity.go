@@ -59,6 +59,8 @@ func (id Identity) Validate() error {
 		return errors.New("auth: role name with a zero byte")
 	case len(id.Claims) > 0 && !isObject(id.Claims):
 		return errNotObject
+	case IsAPIKey(id.Token):
+		return errors.New("auth: Identity.Token is a Supabase API key, which is no token: put it into rest.Config.APIKey")
 	case !utf8.ValidString(id.Role) || !utf8.Valid(id.Claims):
 		return errors.New("auth: role or claims that are not valid UTF-8, which Postgres refuses")
 	}

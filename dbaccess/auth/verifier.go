@@ -3,10 +3,12 @@ package auth
 import (
 	"context"
 	"errors"
+	"time"
 )
 
 // Verifier turns a bearer token into an identity. Package auth/jwt has one for
-// the tokens that PostgREST accepts. Its errors are *[TokenError].
+// the tokens that PostgREST accepts. Its errors are *[TokenError] for a token that
+// is refused, and *[UnavailableError] where that can't be told.
 type Verifier interface {
 	Verify(ctx context.Context, token string) (Identity, error)
 }
@@ -45,3 +47,21 @@ func IsTokenError(err error) bool {
 	_, ok := errors.AsType[*TokenError](err)
 	return ok
 }
+
+// UnavailableError says that a token could not be judged, because there are no
+// keys to verify it with at the moment. It is not the caller's fault: an API answers
+// 503, and lets nobody in. It holds nothing of the token, nor of the keys' address.
+type UnavailableError struct {
+	// Reason completes the sentence "bearer token can't be verified: …".
+	Reason string
+	// RetryAfter is when keys are asked for again, 0 when that isn't known.
+	RetryAfter time.Duration
+	// Err is context.Canceled or context.DeadlineExceeded where the caller's context
+	// ended first, else nil.
+	Err error
+}
+
+func (e *UnavailableError) Error() string { return "auth: bearer token can't be verified: " + e.Reason }
+
+// Unwrap returns Err.
+func (e *UnavailableError) Unwrap() error { return e.Err }

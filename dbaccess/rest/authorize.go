@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/auth"
@@ -23,8 +24,12 @@ var ErrOtherRole = errors.New("bearer token for another role than the identity's
 func (b *Backend) authorize(ctx context.Context, id auth.Identity) (string, error) {
 	token := id.Token
 	if token == "" {
-		if b.isNobody(id) {
-			return "", nil
+		role, key := b.keyRole()
+		if id.Role == role && b.claimsNothing(id) {
+			if key == "" {
+				return "", nil
+			}
+			return "Bearer " + key, nil
 		}
 		if b.cfg.Signer == nil {
 			return "", &dbaccess.Error{Path: dbaccess.REST, Kind: ErrNoToken, Advice: b.tokenAdvice(id)}
@@ -32,6 +37,12 @@ func (b *Backend) authorize(ctx context.Context, id auth.Identity) (string, erro
 		var err error
 		if token, err = b.cfg.Signer.Sign(ctx, id); err != nil {
 			return "", signerError(err)
+		}
+	}
+	if auth.IsAPIKey(token) {
+		return "", &dbaccess.Error{
+			Path: dbaccess.REST, Kind: dbaccess.ErrUnauthorized, Code: auth.CodeTokenInvalid, HTTPStatus: 401,
+			Advice: "the bearer token is a Supabase API key, which is none: set rest.Config.APIKey to it, and leave auth.Identity.Token empty",
 		}
 	}
 	if !isToken(token) {
@@ -51,23 +62,52 @@ func (b *Backend) authorize(ctx context.Context, id auth.Identity) (string, erro
 	return "Bearer " + token, nil
 }
 
-// isNobody says whether an identity is what PostgREST makes of a request without a
-// token: the anonymous role, and no claims but that.
-func (b *Backend) isNobody(id auth.Identity) bool {
-	if id.Role != b.cfg.AnonRole {
-		return false
+// keyRole returns the role of a call that brings no token of its own, which the API
+// key decides on Supabase, and the key where it is the token of that role. An
+// unknown role is "".
+func (b *Backend) keyRole() (role, token string) {
+	key := b.cfg.APIKey
+	if auth.IsAPIKey(key) {
+		if role = auth.APIKeyRole(key); role == rolePublishable {
+			role = b.cfg.AnonRole // whatever its name: PostgREST gets no more than that
+		}
+		return role, ""
 	}
+	if strings.Count(key, ".") == 2 {
+		if role, ok := b.roleOf(key); ok && role != b.cfg.AnonRole {
+			// Gateways differ in what they make of such a key alone.
+			return role, key
+		}
+	}
+	return b.cfg.AnonRole, ""
+}
+
+// rolePublishable is the role of publishable keys.
+const rolePublishable = "anon"
+
+// claimsNothing says whether an identity has no claims but its role, so that
+// PostgREST tells policies the same with no token.
+func (b *Backend) claimsNothing(id auth.Identity) bool {
 	if len(id.Claims) == 0 {
 		return true
 	}
 	claims, err := id.ClaimsWithRole()
-	return err == nil && bytes.Equal(claims, b.nobody)
+	if err != nil {
+		return false
+	}
+	nothing, err := auth.Identity{Role: id.Role}.ClaimsWithRole()
+	return err == nil && bytes.Equal(claims, nothing)
 }
 
 func (b *Backend) tokenAdvice(id auth.Identity) string {
-	if id.Role == b.cfg.AnonRole {
-		return "the anonymous identity has claims, of which PostgREST learns from a token alone: " +
+	role, _ := b.keyRole()
+	switch {
+	case id.Role == role:
+		return "the identity has claims, of which PostgREST learns from a token alone: " +
 			"leave auth.Identity.Claims empty, or set rest.Config.Signer"
+	case id.Role == b.cfg.AnonRole:
+		return "with the key in rest.Config.APIKey a call without a token is no anonymous one: " +
+			"set the publishable key, or rest.Config.Signer"
 	}
 	return "PostgREST believes tokens alone: pass the caller's in auth.Identity.Token, or set rest.Config.Signer"
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/supabase-community/postgrest-go"
 
 	"github.com/twinpath/twinpath/dbaccess"
-	"github.com/twinpath/twinpath/dbaccess/auth"
 	"github.com/twinpath/twinpath/dbaccess/internal/compile"
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
@@ -26,7 +25,6 @@ type Backend struct {
 	version version
 	parent  http.RoundTripper
 	own     *http.Transport // parent, when the backend made it
-	nobody  []byte          // the claims of an anonymous caller without any
 	roles   roleCache       // of tokens
 
 	mu      sync.Mutex
@@ -45,10 +43,7 @@ func New(cfg Config) (*Backend, error) {
 		return nil, err
 	}
 	cfg = cfg.WithDefaults()
-	b := &Backend{cfg: &cfg, base: base, client: (&url.URL{Scheme: base.Scheme, Host: base.Host}).String(), parent: cfg.Transport, drained: make(chan struct{}), roles: newRoleCache()}
-	if b.nobody, err = (auth.Identity{Role: cfg.AnonRole}).ClaimsWithRole(); err != nil {
-		return nil, fmt.Errorf("rest: Config.AnonRole: %w", err)
-	}
+	b := &Backend{cfg: &cfg, base: base, client: (&url.URL{Scheme: base.Scheme, Host: base.Host}).String(), parent: cfg.Transport, drained: make(chan struct{}), roles: newRoleCache(cfg.RoleClaim)}
 	if cfg.ServerVersion != "" {
 		b.version = parseVersion(cfg.ServerVersion)
 	}

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
-	"slices"
 	"strings"
 	"time"
 
@@ -29,8 +28,15 @@ type Config struct {
 	// URL is PostgREST's root: https://<project>.supabase.co/rest/v1 on
 	// Supabase. It has no user, query or fragment. Required.
 	URL string
-	// APIKey is the key that Supabase's gateway asks for, sent as the header
-	// "apikey". Defaults to none.
+	// APIKey is the key that Supabase's gateway asks for, of any kind, sent as the
+	// header "apikey" and never as a bearer token, unless it is one. The gateway
+	// makes a call without a token one of anon with a publishable key
+	// (sb_publishable_…), and one of service_role with a secret key
+	// (sb_secret_…). So with a secret key an identity service_role needs no token,
+	// and one of AnonRole does; with the older key of service_role, which is a token,
+	// likewise. Defaults to none.
+	//
+	// Source: https://supabase.com/docs/guides/api/api-keys
 	APIKey string
 	// Schema is the schema of queries that name none, sent as Accept-Profile, or as
 	// Content-Profile with writes and calls.
@@ -39,11 +45,11 @@ type Config struct {
 	// AnonRole is the role of calls that need no token, PostgREST's
 	// db-anon-role. Defaults to DefaultAnonRole.
 	AnonRole string
-	// RoleClaim is the way to the claim of a token that holds the Postgres role, one
-	// member name a step: PostgREST's jwt-role-claim-key. A token that names another
-	// role than its identity is refused before it is sent: see [ErrOtherRole].
-	// Defaults to {"role"}.
-	RoleClaim []string
+	// RoleClaim is where a token's claim with the Postgres role is: PostgREST's
+	// jwt-role-claim-key, whose grammar [auth.ClaimPath] has. A token that names
+	// another role than its identity is refused before it is sent: see [ErrOtherRole].
+	// Defaults to .role.
+	RoleClaim string
 	// Signer mints the token of an identity that has none but has a role other than
 	// AnonRole, or claims. Defaults to none: such calls fail with ErrNoToken.
 	Signer auth.Signer
@@ -77,8 +83,8 @@ func (c Config) WithDefaults() Config {
 	if c.AnonRole == "" {
 		c.AnonRole = DefaultAnonRole
 	}
-	if len(c.RoleClaim) == 0 {
-		c.RoleClaim = []string{"role"}
+	if c.RoleClaim == "" {
+		c.RoleClaim = auth.DefaultClaimPath
 	}
 	if c.MaxBodyBytes == 0 {
 		c.MaxBodyBytes = DefaultMaxBodyBytes
@@ -114,8 +120,11 @@ func (c Config) validate() (*url.URL, error) {
 	if !isHeaderValue(c.Schema) {
 		errs = append(errs, errors.New("Config.Schema has characters that no header may have"))
 	}
-	if slices.Contains(c.RoleClaim, "") {
-		errs = append(errs, errors.New("Config.RoleClaim has an empty step"))
+	if auth.IsAPIKey(c.APIKey) && auth.APIKeyRole(c.APIKey) == "" {
+		errs = append(errs, errors.New("Config.APIKey is a Supabase key of an unknown kind: known are sb_publishable_… and sb_secret_…"))
+	}
+	if _, err := auth.ParseClaimPath(c.RoleClaim); err != nil {
+		errs = append(errs, fmt.Errorf("Config.RoleClaim: %w", err))
 	}
 	if c.MaxBodyBytes < 0 {
 		errs = append(errs, errors.New("Config.MaxBodyBytes must be positive, or 0 for the default"))

@@ -3,13 +3,14 @@
 //
 //	restPath, err := rest.New(rest.Config{
 //		URL:    supabaseURL + "/rest/v1",
-//		APIKey: anonKey,
+//		APIKey: publishableKey,
 //	})
 //	db, err := dbaccess.New(dbaccess.Config{REST: restPath, …})
 //
 // A call acts as its identity's bearer token says. An identity without one is
-// sent without a token when its role is the anonymous one, else [Config.Signer]
-// mints a token for it, and without a signer the call fails.
+// sent without a token when its role is the anonymous one, or the one that
+// [Config.APIKey] stands for. Else [Config.Signer] mints a token for it, good for
+// about a call, and without a signer the call fails.
 //
 // # How postgrest-go is used
 //

@@ -191,6 +191,8 @@ func TestIdentityThatCantBeSent(t *testing.T) {
 		"signer that refuses a token": {auth.Identity{Role: "authenticated"}, signer{err: &auth.TokenError{Reason: "no key"}}, rest.ErrNoToken},
 		"failed signer":               {auth.Identity{Role: "authenticated"}, signer{err: failed}, failed},
 		"line break":                  {auth.Identity{Role: "authenticated", Token: "sesame\r\nX-A: b"}, nil, dbaccess.ErrUnauthorized},
+		"key for a token":             {auth.Identity{Role: "service_role", Token: "sb_secret_sesame"}, nil, dbaccess.ErrUnauthorized},
+		"minted key":                  {auth.Identity{Role: "authenticated"}, signer{token: "sb_publishable_sesame"}, dbaccess.ErrUnauthorized},
 		"blank":                       {auth.Identity{Role: "authenticated", Token: "sesame open"}, nil, dbaccess.ErrUnauthorized},
 		"minted nil":                  {auth.Identity{Role: "authenticated"}, signer{}, dbaccess.ErrUnauthorized},
 	} {
@@ -223,22 +225,26 @@ func tokenOf(payload string) string {
 func TestTokenRole(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		claim    []string
+		claim    string
 		identity auth.Identity
 		sent     bool
 	}{
-		"same":                   {nil, auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":"authenticated"}`)}, true},
-		"escaped":                {nil, auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":"\u0061uthenticated"}`)}, true},
-		"none, anonymous":        {nil, auth.Identity{Role: "anon", Token: tokenOf(`{"sub":"1"}`)}, true},
-		"at another claim":       {[]string{"app", "role"}, auth.Identity{Role: "editor", Token: tokenOf(`{"role":"x","app":{"role":"editor"}}`)}, true},
-		"other at another claim": {[]string{"app", "role"}, auth.Identity{Role: "x", Token: tokenOf(`{"role":"x","app":{"role":"editor"}}`)}, false},
-		"not at another claim":   {[]string{"app", "role"}, auth.Identity{Role: "anon", Token: tokenOf(`{"app":{}}`)}, true},
-		"no token of ours":       {nil, auth.Identity{Role: "authenticated", Token: "sb_publishable_1"}, true},
-		"no JSON":                {nil, auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":`)}, true},
-		"no object":              {nil, auth.Identity{Role: "authenticated", Token: tokenOf(`["role"]`)}, true},
-		"encrypted":              {nil, auth.Identity{Role: "authenticated", Token: "a." + tokenOf(`{"role":"x"}`) + ".b"}, true},
-		"empty claims":           {nil, auth.Identity{Role: "anon", Claims: json.RawMessage(` { } `)}, true},
-		"claims of the role":     {nil, auth.Identity{Role: "anon", Claims: json.RawMessage(`{"role":"anon"}`)}, true},
+		"same":                   {"", auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":"authenticated"}`)}, true},
+		"escaped":                {"", auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":"\u0061uthenticated"}`)}, true},
+		"none, anonymous":        {"", auth.Identity{Role: "anon", Token: tokenOf(`{"sub":"1"}`)}, true},
+		"at another claim":       {".app.role", auth.Identity{Role: "editor", Token: tokenOf(`{"role":"x","app":{"role":"editor"}}`)}, true},
+		"other at another claim": {".app.role", auth.Identity{Role: "x", Token: tokenOf(`{"role":"x","app":{"role":"editor"}}`)}, false},
+		"not at another claim":   {".app.role", auth.Identity{Role: "anon", Token: tokenOf(`{"app":{}}`)}, true},
+		"no token of ours":       {"", auth.Identity{Role: "authenticated", Token: "opaque"}, true},
+		"in a list":              {`.roles[?(@ ^== "db_")][3:]`, auth.Identity{Role: "editor", Token: tokenOf(`{"roles":["x","db_editor"]}`)}, true},
+		"other in a list":        {".roles[0]", auth.Identity{Role: "editor", Token: tokenOf(`{"roles":["x","editor"]}`)}, false},
+		"publishable key":        {"", auth.Identity{Role: "anon", Token: "sb_publishable_1"}, false},
+		"secret key":             {"", auth.Identity{Role: "service_role", Token: "sb_secret_1"}, false},
+		"no JSON":                {"", auth.Identity{Role: "authenticated", Token: tokenOf(`{"role":`)}, true},
+		"no object":              {"", auth.Identity{Role: "authenticated", Token: tokenOf(`["role"]`)}, true},
+		"encrypted":              {"", auth.Identity{Role: "authenticated", Token: "a." + tokenOf(`{"role":"x"}`) + ".b"}, true},
+		"empty claims":           {"", auth.Identity{Role: "anon", Claims: json.RawMessage(` { } `)}, true},
+		"claims of the role":     {"", auth.Identity{Role: "anon", Claims: json.RawMessage(`{"role":"anon"}`)}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -6,6 +6,8 @@ import (
 	"hash/maphash"
 	"strings"
 	"sync/atomic"
+
+	"github.com/twinpath/twinpath/dbaccess/auth"
 )
 
 const (
@@ -19,6 +21,7 @@ const (
 // read the token once. The zero value is not ready: see newRoleCache.
 type roleCache struct {
 	seed    maphash.Seed
+	claim   auth.ClaimPath
 	entries *[cachedRoles]atomic.Pointer[tokenRole]
 }
 
@@ -27,8 +30,10 @@ type tokenRole struct {
 	known       bool
 }
 
-func newRoleCache() roleCache {
-	return roleCache{seed: maphash.MakeSeed(), entries: new([cachedRoles]atomic.Pointer[tokenRole])}
+// newRoleCache makes a cache for a claim that validate has passed.
+func newRoleCache(claim string) roleCache {
+	path, _ := auth.ParseClaimPath(claim)
+	return roleCache{seed: maphash.MakeSeed(), claim: path, entries: new([cachedRoles]atomic.Pointer[tokenRole])}
 }
 
 // roleOf returns the role that a token names, without looking at its signature:
@@ -40,14 +45,14 @@ func (b *Backend) roleOf(token string) (role string, ok bool) {
 		return e.role, e.known
 	}
 	e := &tokenRole{token: token}
-	e.role, e.known = readRole(token, b.cfg.RoleClaim, b.cfg.AnonRole)
+	e.role, e.known = readRole(token, b.roles.claim, b.cfg.AnonRole)
 	slot.Store(e)
 	return e.role, e.known
 }
 
 // readRole reads the role out of a token's payload. One without the claim is
 // anonymous, as it is to PostgREST.
-func readRole(token string, claim []string, anon string) (string, bool) {
+func readRole(token string, claim auth.ClaimPath, anon string) (string, bool) {
 	if len(token) > maxTokenBytes {
 		return "", false
 	}
@@ -56,20 +61,17 @@ func readRole(token string, claim []string, anon string) (string, bool) {
 	if !ok || !signed || strings.Contains(signature, ".") {
 		return "", false
 	}
-	value, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(payload, "="))
+	claims, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(payload, "="))
 	if err != nil {
 		return "", false
 	}
-	for _, step := range claim {
-		var object map[string]json.RawMessage
-		if json.Unmarshal(value, &object) != nil || object == nil {
-			return "", false
-		}
-		inner, has := object[step]
-		if !has {
-			return anon, true
-		}
-		value = inner
+	var object map[string]json.RawMessage
+	if json.Unmarshal(claims, &object) != nil || object == nil {
+		return "", false
+	}
+	value, has := claim.Find(claims)
+	if !has {
+		return anon, true
 	}
 	var role string
 	if value[0] != '"' {

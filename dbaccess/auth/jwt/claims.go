@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 	"unicode/utf8"
+
+	"github.com/twinpath/twinpath/dbaccess/auth"
 )
 
 // members reads a JSON object's members with their bytes, and refuses what can
@@ -44,9 +46,31 @@ func members(object []byte) (map[string]json.RawMessage, bool) {
 	return m, json.Valid(object) // nothing may follow
 }
 
-// setMember sets the member at path, making the objects on the way.
+// putRole sets the role at a path, making the objects on the way. An array gets it
+// as its first element.
+func putRole(claims map[string]json.RawMessage, path auth.ClaimPath, role json.RawMessage) error {
+	names, whole := path.Members()
+	if len(names) == 0 {
+		return errRolePlace
+	}
+	if !whole {
+		role = slices.Concat([]byte("["), role, []byte("]"))
+	}
+	return setMember(claims, names, role)
+}
+
+// setMember sets the member at path, making the objects on the way. An array is
+// put in front of the array that is there.
 func setMember(object map[string]json.RawMessage, path []string, v json.RawMessage) error {
 	if len(path) == 1 {
+		if old := object[path[0]]; v[0] == '[' && !absent(old) {
+			if old[0] != '[' {
+				return errRolePlace
+			}
+			if rest := bytes.TrimLeft(old[1:], " \t\r\n"); rest[0] != ']' {
+				v = slices.Concat(v[:len(v)-1], []byte(","), rest)
+			}
+		}
 		object[path[0]] = v
 		return nil
 	}
@@ -54,7 +78,7 @@ func setMember(object map[string]json.RawMessage, path []string, v json.RawMessa
 	if b := object[path[0]]; b != nil {
 		var ok bool
 		if inner, ok = members(b); !ok {
-			return errors.New("jwt: the role can't be put at Config.RoleClaim: the identity's claims have something there that is no object")
+			return errRolePlace
 		}
 	}
 	if err := setMember(inner, path[1:], v); err != nil {
@@ -65,8 +89,10 @@ func setMember(object map[string]json.RawMessage, path []string, v json.RawMessa
 	return err
 }
 
-func (h *HS256) checkTimes(claims map[string]json.RawMessage) error {
-	now, skew := float64(time.Now().Unix()), math.Floor(h.cfg.Skew.Seconds())
+var errRolePlace = errors.New("jwt: the role can't be put at Config.RoleClaim: the identity's claims have something else there, or the path has steps that can't be written")
+
+func (r *rules) checkTimes(claims map[string]json.RawMessage) error {
+	now, skew := float64(time.Now().Unix()), math.Floor(r.skew.Seconds())
 	for _, c := range []struct{ name, reason string }{
 		{"exp", "JWT expired"},
 		{"nbf", "JWT not yet valid"},
@@ -106,7 +132,7 @@ func seconds(b []byte) (float64, bool) {
 
 // checkAudience follows PostgREST, to which an absent, null or empty audience
 // means every audience.
-func (h *HS256) checkAudience(b json.RawMessage) error {
+func (r *rules) checkAudience(b json.RawMessage) error {
 	if absent(b) {
 		return nil
 	}
@@ -136,35 +162,12 @@ func (h *HS256) checkAudience(b json.RawMessage) error {
 	default:
 		return errAudience
 	}
-	if h.cfg.Audience != "" && !slices.Contains(list, h.cfg.Audience) {
+	if r.audience != "" && !slices.Contains(list, r.audience) {
 		return claimsError("JWT not in audience")
 	}
 	return nil
 }
 
 var errAudience error = claimsError("The JWT 'aud' claim must be a string or an array of strings")
-
-// role finds the role claim. One that is there but holds no string is refused:
-// PostgREST would take its JSON text for a role's name.
-func (h *HS256) role(claims map[string]json.RawMessage) (string, error) {
-	m := claims
-	for i, step := range h.cfg.RoleClaim {
-		b, ok := m[step]
-		if !ok {
-			return h.cfg.AnonRole, nil
-		}
-		if i == len(h.cfg.RoleClaim)-1 {
-			var role string
-			if b[0] != '"' || json.Unmarshal(b, &role) != nil {
-				break
-			}
-			return role, nil
-		}
-		if m, ok = members(b); !ok {
-			break
-		}
-	}
-	return "", claimsError("The role claim must be a string")
-}
 
 func absent(b json.RawMessage) bool { return b == nil || string(b) == "null" }

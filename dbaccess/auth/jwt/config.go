@@ -1,13 +1,15 @@
 package jwt
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
-	"strings"
 	"time"
+
+	"github.com/twinpath/twinpath/dbaccess/auth"
 )
 
 // Defaults of [Config].
@@ -32,9 +34,10 @@ type Config struct {
 	// another audience is refused, and one that names none passes. Defaults to
 	// any.
 	Audience string
-	// RoleClaim is the way to the claim that holds the Postgres role, one member
-	// name a step: PostgREST's jwt-role-claim-key. Defaults to {"role"}.
-	RoleClaim []string
+	// RoleClaim is where the claim with the Postgres role is: PostgREST's
+	// jwt-role-claim-key, for example .app_metadata.roles[0]. [auth.ClaimPath] has
+	// its grammar. Defaults to .role.
+	RoleClaim string
 	// AnonRole is the role of a token without the role claim: PostgREST's
 	// db-anon-role. Defaults to DefaultAnonRole.
 	AnonRole string
@@ -48,8 +51,8 @@ type Config struct {
 
 // WithDefaults returns the config with every default filled in.
 func (c Config) WithDefaults() Config {
-	if len(c.RoleClaim) == 0 {
-		c.RoleClaim = []string{"role"}
+	if c.RoleClaim == "" {
+		c.RoleClaim = auth.DefaultClaimPath
 	}
 	if c.AnonRole == "" {
 		c.AnonRole = DefaultAnonRole
@@ -66,28 +69,30 @@ func (c Config) WithDefaults() Config {
 	return c
 }
 
-func (c Config) validate() error {
-	var errs []error
-	switch {
-	case len(c.Secret) == 0:
-		errs = append(errs, errors.New("Config.Secret is empty: set it to PostgREST's jwt-secret"))
-	case len(c.Secret) < MinSecret:
-		errs = append(errs, fmt.Errorf("Config.Secret has %d bytes and needs at least %d", len(c.Secret), MinSecret))
-	}
-	if slices.Contains(c.RoleClaim, "") {
-		errs = append(errs, errors.New("Config.RoleClaim has an empty step"))
-	}
-	if strings.EqualFold(c.AnonRole, "none") {
-		errs = append(errs, errors.New(`Config.AnonRole "none" means the login role to Postgres and is refused`))
-	}
-	if c.Skew < 0 {
-		errs = append(errs, errors.New("Config.Skew must be positive, 0 for the default or -1 for none"))
-	}
+func (c Config) validate() (rules, error) {
+	r, err := newRules(c.Audience, c.RoleClaim, c.AnonRole, c.Skew)
+	errs := []error{checkSecret(c.Secret, "set it to PostgREST's jwt-secret"), err}
 	if c.Lifetime < time.Second {
 		errs = append(errs, errors.New("Config.Lifetime must be at least a second, or 0 for the default"))
 	}
-	if len(errs) > 0 {
-		return fmt.Errorf("jwt: %w", errors.Join(errs...))
+	if err := errors.Join(errs...); err != nil {
+		return r, fmt.Errorf("jwt: %w", err)
+	}
+	return r, nil
+}
+
+// checkSecret refuses what can't be a shared secret. Public keys above all: whoever
+// read one could sign with it.
+func checkSecret(secret []byte, empty string) error {
+	switch text := bytes.TrimSpace(secret); {
+	case len(text) == 0:
+		return errors.New("Config.Secret is empty: " + empty)
+	case text[0] == '{' && json.Valid(text):
+		return errors.New("Config.Secret is JSON: give a JWK or a JWK set to NewJWKS, as JWKSConfig.Document")
+	case bytes.HasPrefix(text, []byte("-----BEGIN ")), bytes.HasPrefix(text, []byte("ssh-")):
+		return errors.New("Config.Secret is a key file, not a shared secret: give the public key to NewJWKS, as a JWK in JWKSConfig.Document")
+	case len(secret) < MinSecret:
+		return fmt.Errorf("Config.Secret has %d bytes and needs at least %d", len(secret), MinSecret)
 	}
 	return nil
 }

@@ -237,9 +237,9 @@ func TestVerifyAccepts(t *testing.T) {
 		{"audience among others", `{"aud":["web","api"]}`, "anon", aud},
 		{"audience empty list", `{"aud":[]}`, "anon", aud},
 		{"any audience", `{"aud":"web"}`, "anon", nil},
-		{"role path", `{"role":"x","app":{"db role":"clerk"}}`, "clerk", func(c *jwt.Config) { c.RoleClaim = []string{"app", "db role"} }},
+		{"role path", `{"role":"x","app":{"db role":"clerk"}}`, "clerk", func(c *jwt.Config) { c.RoleClaim = `.app."db role"` }},
 		{"header spelled otherwise", `{"role":"authenticated"}`, "authenticated", nil},
-		{"role path absent", `{"role":"x"}`, "anon", func(c *jwt.Config) { c.RoleClaim = []string{"app", "role"} }},
+		{"role path absent", `{"role":"x"}`, "anon", func(c *jwt.Config) { c.RoleClaim = ".app.role" }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -311,17 +311,17 @@ func TestSign(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		name string
-		path []string
+		path string
 		id   auth.Identity
 		want string
 	}{
-		{"role alone", nil, auth.Identity{Role: "anon"}, `{"exp":946684860,"role":"anon"}`},
-		{"claims", nil, auth.Identity{Role: "authenticated", Claims: json.RawMessage(`{"n":9007199254740993,"role":"old"}`)},
+		{"role alone", "", auth.Identity{Role: "anon"}, `{"exp":946684860,"role":"anon"}`},
+		{"claims", "", auth.Identity{Role: "authenticated", Claims: json.RawMessage(`{"n":9007199254740993,"role":"old"}`)},
 			`{"exp":946684860,"n":9007199254740993,"role":"authenticated"}`},
-		{"own expiry", nil, auth.Identity{Role: "anon", Claims: json.RawMessage(`{"exp":946684801}`)}, `{"exp":946684801,"role":"anon"}`},
-		{"nested role", []string{"app", "role"}, auth.Identity{Role: "clerk", Claims: json.RawMessage(`{"app":{"x":1}}`)},
+		{"own expiry", "", auth.Identity{Role: "anon", Claims: json.RawMessage(`{"exp":946684801}`)}, `{"exp":946684801,"role":"anon"}`},
+		{"nested role", ".app.role", auth.Identity{Role: "clerk", Claims: json.RawMessage(`{"app":{"x":1}}`)},
 			`{"app":{"role":"clerk","x":1},"exp":946684860,"role":"clerk"}`},
-		{"nested role, new", []string{"app", "role"}, auth.Identity{Role: "clerk"},
+		{"nested role, new", ".app.role", auth.Identity{Role: "clerk"},
 			`{"app":{"role":"clerk"},"exp":946684860,"role":"clerk"}`},
 	} {
 		synctest.Test(t, func(t *testing.T) { // whose clock starts at 946684800
@@ -351,7 +351,7 @@ func TestSignRefuses(t *testing.T) {
 		"claims no JSON":  {Role: "anon", Claims: json.RawMessage(canary)},
 		"role's place":    {Role: "anon", Claims: json.RawMessage(`{"app":"` + canary + `"}`)},
 	} {
-		h := newHS256(t, func(c *jwt.Config) { c.RoleClaim = []string{"app", "role"} })
+		h := newHS256(t, func(c *jwt.Config) { c.RoleClaim = ".app.role" })
 		token, err := h.Sign(t.Context(), id)
 		if err == nil {
 			t.Errorf("%s: signed %s", name, token)
@@ -363,7 +363,7 @@ func TestSignRefuses(t *testing.T) {
 
 func TestConfigErrorsNameEveryField(t *testing.T) {
 	t.Parallel()
-	_, err := jwt.NewHS256(jwt.Config{Secret: []byte("too short"), RoleClaim: []string{""}, AnonRole: "none", Skew: -2, Lifetime: time.Millisecond})
+	_, err := jwt.NewHS256(jwt.Config{Secret: []byte("too short"), RoleClaim: "role", AnonRole: "none", Skew: -2, Lifetime: time.Millisecond})
 	if err == nil {
 		t.Fatal("accepted")
 	}
