@@ -65,10 +65,10 @@ func (r *reader) host(c *pgconn.Config) {
 	case project != "" && strings.HasSuffix(strings.ToLower(c.User), "."+project):
 		r.refuse("user", user, "role.project is the user's form at Supabase's shared pooler alone: here it is the role without the project")
 	case apiHost(c.Host):
-		r.refuse("host", r.given["host"].source, "is that of Supabase's HTTP API: the database's own host is db.<project>.supabase.co, and the pooler's is on the dashboard")
+		r.refuse("host", r.given["host"].source, "is that of Supabase's HTTP API: the database's own host is db.PROJECT.supabase.co, and the pooler's is on the dashboard")
 	}
 	if len(c.Fallbacks) > 0 && hasOtherHost(c) {
-		r.notef("host", r.given["host"].source, "there are several: they are tried in order, and one budget for connecting covers them all")
+		r.notef("host", r.given["host"].source, "there are several: they are tried in order, and one budget for connecting covers them all, which a first one that is silent uses up")
 	}
 }
 
