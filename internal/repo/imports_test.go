@@ -52,8 +52,10 @@ var closed = map[string][]string{
 	"dbaccess/auth/jwt":          {"dbaccess/auth"},
 	"dbaccess":                   {"dbaccess/query", "dbaccess/auth", "dbaccess/internal/decode"},
 	"dbaccess/rollout":           {"dbaccess"},
+	"dbaccess/latency":           {"dbaccess", "dbaccess/auth", "dbaccess/query"},
 	"internal/localpg":           {},
 	"internal/wireproxy":         {},
+	"internal/sqltext":           {},
 }
 
 // testSupport are the packages that only tests import.
