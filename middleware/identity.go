@@ -2,7 +2,9 @@ package middleware
 
 import (
 	"errors"
+	"math"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"github.com/labstack/echo/v4"
@@ -15,7 +17,7 @@ type IdentityConfig struct {
 	// Skipper leaves out requests, whose tokens are then not looked at. Defaults
 	// to none.
 	Skipper Skipper
-	// Verifier judges tokens, for example jwt.NewHS256. Required.
+	// Verifier judges tokens, for example jwt.NewHS256 or jwt.NewJWKS. Required.
 	Verifier auth.Verifier
 }
 
@@ -24,11 +26,16 @@ type IdentityConfig struct {
 //
 // A token that is refused answers 401 as PostgREST does: an *echo.HTTPError with
 // PostgREST's body, the *auth.TokenError as its Internal, and a WWW-Authenticate
-// header. A verifier that can't tell answers 503.
+// header. A verifier that can't tell answers 503 with a Retry-After header: nobody
+// is let in, and clients keep tokens that may be good.
 //
 // A request without a bearer token passes on without an identity: its database
-// calls act as dbaccess.Config.Default, and fail where there is none. Whether an
-// endpoint is open to strangers is the application's to decide.
+// calls act as dbaccess.Config.Default, and fail where there is none with
+// dbaccess.ErrNoIdentity, which [Errors] answers with 401. Whether an endpoint is
+// open to strangers is the application's to decide.
+//
+// Applications that verify their users by other means, such as Echo's JWT
+// middleware or sessions, put the identity there themselves, with auth.With.
 func Identity(v auth.Verifier) echo.MiddlewareFunc {
 	return IdentityWithConfig(IdentityConfig{Verifier: v})
 }
@@ -94,6 +101,9 @@ type refusal struct {
 func refuse(c echo.Context, err error) error {
 	t, ok := errors.AsType[*auth.TokenError](err)
 	if !ok {
+		if u, ok := errors.AsType[*auth.UnavailableError](err); ok {
+			c.Response().Header().Set(echo.HeaderRetryAfter, retryAfter(u))
+		}
 		return &echo.HTTPError{
 			Code:     http.StatusServiceUnavailable,
 			Message:  refusal{Message: "The bearer token can't be verified at the moment"},
@@ -106,6 +116,11 @@ func refuse(c echo.Context, err error) error {
 	}
 	c.Response().Header().Set(echo.HeaderWWWAuthenticate, `Bearer error="invalid_token", error_description="`+quotable(t.Reason)+`"`)
 	return &echo.HTTPError{Code: http.StatusUnauthorized, Message: body, Internal: err}
+}
+
+// retryAfter is when to come back, in whole seconds: at once would be no advice.
+func retryAfter(u *auth.UnavailableError) string {
+	return strconv.Itoa(max(1, int(math.Ceil(u.RetryAfter.Seconds()))))
 }
 
 // quotable makes a text fit for a quoted string in a header.

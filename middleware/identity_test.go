@@ -3,8 +3,10 @@ package middleware_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/labstack/echo/v4"
@@ -38,8 +40,14 @@ func TestIdentityAnswers(t *testing.T) {
 	broken := verifierFunc(func(context.Context, string) (auth.Identity, error) {
 		return auth.Identity{}, errors.New("keys of " + canary)
 	})
+	without := func(retry time.Duration) auth.Verifier {
+		return verifierFunc(func(context.Context, string) (auth.Identity, error) {
+			return auth.Identity{}, fmt.Errorf(canary+": %w", &auth.UnavailableError{Reason: canary, RetryAfter: retry})
+		})
+	}
 	const (
 		invalid = `Bearer error="invalid_token", error_description="`
+		unknown = `{"code":"","details":null,"hint":null,"message":"The bearer token can't be verified at the moment"}` + "\n"
 		wrong   = `{"code":"PGRST301","details":"None of the keys was able to decode the JWT","hint":null,"message":"No suitable key or wrong key type"}` + "\n"
 	)
 	for _, tt := range []struct {
@@ -48,23 +56,30 @@ func TestIdentityAnswers(t *testing.T) {
 		verifier      auth.Verifier
 		code          int
 		body, header  string
+		retry         string
 	}{
-		{"none", nil, tokens, 200, "-", ""},
-		{"good", []string{"Bearer " + good}, tokens, 200, "authenticated", ""},
-		{"good, scheme in lower case", []string{"bearer  " + good}, tokens, 200, "authenticated", ""},
-		{"another scheme", []string{"Basic YTpi"}, tokens, 200, "-", ""},
+		{"none", nil, tokens, 200, "-", "", ""},
+		{"good", []string{"Bearer " + good}, tokens, 200, "authenticated", "", ""},
+		{"good, scheme in lower case", []string{"bearer  " + good}, tokens, 200, "authenticated", "", ""},
+		{"another scheme", []string{"Basic YTpi"}, tokens, 200, "-", "", ""},
 		{"expired", []string{"Bearer " + expired}, tokens, 401,
-			`{"code":"PGRST303","details":null,"hint":null,"message":"JWT expired"}` + "\n", invalid + `JWT expired"`},
-		{"forged", []string{"Bearer " + good[:len(good)-8] + "AAAAAAAA"}, tokens, 401, wrong, invalid + `No suitable key or wrong key type"`},
+			`{"code":"PGRST303","details":null,"hint":null,"message":"JWT expired"}` + "\n", invalid + `JWT expired"`, ""},
+		{"forged", []string{"Bearer " + good[:len(good)-8] + "AAAAAAAA"}, tokens, 401, wrong, invalid + `No suitable key or wrong key type"`, ""},
 		{"empty", []string{"Bearer "}, tokens, 401,
-			`{"code":"PGRST301","details":null,"hint":null,"message":"Empty JWT is sent in Authorization header"}` + "\n", invalid + `Empty JWT is sent in Authorization header"`},
+			`{"code":"PGRST301","details":null,"hint":null,"message":"Empty JWT is sent in Authorization header"}` + "\n", invalid + `Empty JWT is sent in Authorization header"`, ""},
 		{"two headers", []string{"Bearer " + good, "Bearer " + expired}, tokens, 401,
-			`{"code":"PGRST301","details":null,"hint":null,"message":"More than one Authorization header"}` + "\n", invalid + `More than one Authorization header"`},
+			`{"code":"PGRST301","details":null,"hint":null,"message":"More than one Authorization header"}` + "\n", invalid + `More than one Authorization header"`, ""},
 		{"reason with a quote", []string{"Bearer x"}, verifierFunc(func(context.Context, string) (auth.Identity, error) {
 			return auth.Identity{}, &auth.TokenError{Code: "PGRST301", Reason: "a\"b\\\r\nc"}
-		}), 401, `{"code":"PGRST301","details":null,"hint":null,"message":"a\"b\\\r\nc"}` + "\n", invalid + `a'b'''c"`},
+		}), 401, `{"code":"PGRST301","details":null,"hint":null,"message":"a\"b\\\r\nc"}` + "\n", invalid + `a'b'''c"`, ""},
 		{"verifier out of order", []string{"Bearer x"}, broken, 503,
-			`{"code":"","details":null,"hint":null,"message":"The bearer token can't be verified at the moment"}` + "\n", ""},
+			unknown, "", ""},
+		{"API key", []string{"Bearer sb_secret_" + canary}, tokens, 401,
+			`{"code":"PGRST301","details":"Keys that begin with sb_ go into the header apikey alone; the bearer token is the access token of a signed-in user",` +
+				`"hint":null,"message":"A Supabase API key is not a bearer token"}` + "\n", invalid + `A Supabase API key is not a bearer token"`, ""},
+		{"no keys", []string{"Bearer x"}, without(0), 503, unknown, "", "1"},
+		{"no keys for a while", []string{"Bearer x"}, without(1001 * time.Millisecond), 503, unknown, "", "2"},
+		{"no keys needed", nil, without(0), 200, "-", "", ""},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -90,6 +105,9 @@ func TestIdentityAnswers(t *testing.T) {
 			}
 			if diff := cmp.Diff(tt.header, rec.Header().Get("WWW-Authenticate")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
+			}
+			if got := rec.Header().Get("Retry-After"); got != tt.retry {
+				t.Errorf("Retry-After %q, want %q", got, tt.retry)
 			}
 		})
 	}
