@@ -2,7 +2,6 @@ package pgxtrace
 
 import (
 	"context"
-	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,11 +15,9 @@ type acquireKey struct{}
 
 // acquisition is an Acquire under way.
 type acquisition struct {
-	start time.Time
-	idle  bool // a connection was idle when it began
-	// made is set when a connection was made for it, on a goroutine of the
-	// pool's that may outlive the Acquire.
-	made atomic.Bool
+	timeline
+	idle    bool  // a connection was idle when it began
+	waiters int64 // how many had found none before
 }
 
 // acquired is how a connection was come by. It waits in the connection's own
@@ -28,6 +25,7 @@ type acquisition struct {
 type acquired struct {
 	class dbaccess.ConnClass
 	wait  time.Duration
+	steps []step
 }
 
 func (a *acquired) describe(m map[string]any) {
@@ -36,24 +34,10 @@ func (a *acquired) describe(m map[string]any) {
 	}
 	m["db.connection"] = string(a.class)
 	m["db.phase.acquire_ms"] = spans.Milliseconds(a.wait)
+	describe(m, a.steps)
 	if a.class == dbaccess.ConnNew {
 		m["cold"] = true
 	}
-}
-
-// customKey is where a connection's data has its *acquired.
-const customKey = "github.com/twinpath/twinpath/tracing/pgxtrace"
-
-func takeAcquired(conn *pgx.Conn) *acquired {
-	if conn == nil {
-		return nil
-	}
-	data := conn.PgConn().CustomData()
-	a, ok := data[customKey].(*acquired)
-	if ok {
-		delete(data, customKey)
-	}
-	return a
 }
 
 // TraceAcquireStart begins waiting for a connection.
@@ -61,58 +45,116 @@ func (t *Tracer) TraceAcquireStart(ctx context.Context, pool *pgxpool.Pool, _ pg
 	if !wanted(ctx) {
 		return ctx
 	}
-	return context.WithValue(ctx, acquireKey{}, &acquisition{start: time.Now(), idle: pool.Stat().IdleConns() > 0})
+	stat := pool.Stat()
+	a := &acquisition{idle: stat.IdleConns() > 0, waiters: stat.EmptyAcquireCount()}
+	a.begin(stepQueue, false)
+	return context.WithValue(ctx, acquireKey{}, a)
 }
 
 // TraceAcquireEnd keeps how the connection was come by for the query that comes
-// next. A long or futile wait is a span.
-func (t *Tracer) TraceAcquireEnd(ctx context.Context, _ *pgxpool.Pool, data pgxpool.TraceAcquireEndData) {
+// next. A long or futile wait, and one for a connection being made, is a span.
+func (t *Tracer) TraceAcquireEnd(ctx context.Context, pool *pgxpool.Pool, data pgxpool.TraceAcquireEndData) {
 	a, ok := ctx.Value(acquireKey{}).(*acquisition)
 	if !ok {
 		return
 	}
-	wait := time.Since(a.start)
-	if data.Err != nil || wait >= t.slowAcquire {
-		phase(ctx, "acquire", a.start, data.Err)
+	now := time.Now()
+	steps, made := a.close(now)
+	start := now
+	if len(steps) > 0 {
+		start = steps[0].start
 	}
-	if data.Err != nil || data.Conn == nil {
-		return
+	got := &acquired{class: a.class(pool, steps, made), wait: now.Sub(start), steps: steps}
+	if data.Err != nil || got.wait >= t.slow || made || connects(steps) {
+		acquireSpan(ctx, "acquire", start, now, got, data.Err)
 	}
-	class := dbaccess.ConnQueued
-	switch {
-	case a.made.Load():
-		class = dbaccess.ConnNew
-	case a.idle:
-		class = dbaccess.ConnIdle
+	if data.Err == nil && data.Conn != nil {
+		stateOf(data.Conn, true).acquired = got
 	}
-	data.Conn.PgConn().CustomData()[customKey] = &acquired{class: class, wait: wait}
 }
 
-// TraceRelease forgets how the connection was come by.
+func connects(steps []step) bool {
+	for _, s := range steps {
+		if s.connect {
+			return true
+		}
+	}
+	return false
+}
+
+// shortQueue is the longest that taking an idle connection takes.
+const shortQueue = time.Millisecond
+
+func (a *acquisition) class(pool *pgxpool.Pool, steps []step, made bool) dbaccess.ConnClass {
+	switch {
+	case made:
+		return dbaccess.ConnNew
+	case !a.idle:
+		return dbaccess.ConnQueued
+	case len(steps) > 0 && steps[0].name == stepQueue && steps[0].end.Sub(steps[0].start) >= shortQueue &&
+		pool.Stat().EmptyAcquireCount() > a.waiters:
+		return dbaccess.ConnQueued // others were faster
+	}
+	return dbaccess.ConnIdle
+}
+
+func acquireSpan(ctx context.Context, name string, start, end time.Time, got *acquired, err error) {
+	out := outcomeOf(err)
+	m := map[string]any{"sentry.category": "twinpath"}
+	setOutcome(m, out)
+	if err == nil {
+		m["db.connection"] = string(got.class)
+	}
+	s := spans.Span{
+		Op: phaseOp, Description: name, Origin: origin, Status: out.Status,
+		Start: start, End: end, Data: m,
+	}
+	if len(got.steps) > 1 || connects(got.steps) {
+		s.Children = stepSpans(got.steps)
+		if err != nil { // it was the last step that failed
+			s.Children[len(s.Children)-1].Status = out.Status
+		}
+	}
+	spans.Record(ctx, s)
+}
+
+// TraceRelease forgets what a connection was used for.
 func (t *Tracer) TraceRelease(_ *pgxpool.Pool, data pgxpool.TraceReleaseData) {
 	if data.Conn != nil {
-		takeAcquired(data.Conn)
+		delete(data.Conn.PgConn().CustomData(), customKey)
 	}
 }
 
-type connectKey struct{}
-
-// TraceConnectStart begins making a connection.
-func (t *Tracer) TraceConnectStart(ctx context.Context, _ pgx.TraceConnectStartData) context.Context {
-	if !wanted(ctx) {
-		return ctx
-	}
-	return context.WithValue(ctx, connectKey{}, time.Now())
+// state is what a connection's own data has of a tracer.
+type state struct {
+	acquired    *acquired
+	transaction *transaction
 }
 
-// TraceConnectEnd makes a span of it.
-func (t *Tracer) TraceConnectEnd(ctx context.Context, data pgx.TraceConnectEndData) {
-	start, ok := ctx.Value(connectKey{}).(time.Time)
-	if !ok {
-		return
+// customKey is where a connection's data has its *state.
+const customKey = "github.com/twinpath/twinpath/tracing/pgxtrace"
+
+// stateOf returns the connection's state, nil when it has none unless it is to be
+// made.
+func stateOf(conn *pgx.Conn, create bool) *state {
+	if conn == nil {
+		return nil
 	}
-	if a, ok := ctx.Value(acquireKey{}).(*acquisition); ok && data.Err == nil {
-		a.made.Store(true)
+	data := conn.PgConn().CustomData()
+	s, ok := data[customKey].(*state)
+	if !ok && create {
+		s = &state{}
+		data[customKey] = s
 	}
-	phase(ctx, "connect", start, data.Err)
+	return s
+}
+
+// takeAcquired returns how the connection was come by, once.
+func (s *state) takeAcquired() *acquired {
+	if s == nil {
+		return nil
+	}
+	a := s.acquired
+	s.acquired = nil
+	return a
 }

@@ -13,10 +13,12 @@ type batchKey struct{}
 
 // batchTrace is a batch under way. pgx calls back on one goroutine.
 type batchTrace struct {
-	start    time.Time
-	size     int
-	acquired *acquired
-	queries  []spans.Span
+	start       time.Time
+	size        int
+	acquired    *acquired
+	transaction membership
+	prepared    time.Duration // of it, for preparing its statements
+	queries     []spans.Span
 }
 
 // maxBatchQueries bounds what is kept of a batch.
@@ -27,7 +29,8 @@ func (t *Tracer) TraceBatchStart(ctx context.Context, conn *pgx.Conn, data pgx.T
 	if !wanted(ctx) {
 		return ctx
 	}
-	b := &batchTrace{start: time.Now(), acquired: takeAcquired(conn)}
+	st := stateOf(conn, false)
+	b := &batchTrace{start: time.Now(), acquired: st.takeAcquired(), transaction: st.membership()}
 	if data.Batch != nil {
 		b.size = data.Batch.Len()
 	}
@@ -42,7 +45,7 @@ func (t *Tracer) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 		return
 	}
 	s := parse(data.SQL)
-	if s.control {
+	if s.control != controlNone {
 		return
 	}
 	end := time.Now()
@@ -77,18 +80,25 @@ func (t *Tracer) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceB
 	}
 	setOutcome(m, out)
 	b.acquired.describe(m)
+	b.transaction.describe(m)
+	end := time.Now()
+	if b.prepared > 0 {
+		m["db.phase.prepare_ms"] = spans.Milliseconds(b.prepared)
+	}
+	m["db.phase.query_ms"] = spans.Milliseconds(end.Sub(b.start) - b.prepared)
 	spans.Record(ctx, spans.Span{
 		Op: "twinpath.batch", Description: "batch", Origin: origin, Status: out.Status,
-		Start: b.start, End: time.Now(), Data: m, Children: b.queries,
+		Start: b.start, End: end, Data: m, Children: b.queries,
 	})
 }
 
 type copyKey struct{}
 
 type copyTrace struct {
-	statement statement
-	start     time.Time
-	acquired  *acquired
+	statement   statement
+	start       time.Time
+	acquired    *acquired
+	transaction membership
 }
 
 // TraceCopyFromStart begins a COPY. pgx leaves out its end where the table does
@@ -97,10 +107,10 @@ func (t *Tracer) TraceCopyFromStart(ctx context.Context, conn *pgx.Conn, data pg
 	if !wanted(ctx) {
 		return ctx
 	}
+	st := stateOf(conn, false)
 	return context.WithValue(ctx, copyKey{}, &copyTrace{
 		statement: statement{operation: "copy", table: tableName(data.TableName)},
-		start:     time.Now(),
-		acquired:  takeAcquired(conn),
+		start:     time.Now(), acquired: st.takeAcquired(), transaction: st.membership(),
 	})
 }
 
@@ -114,6 +124,7 @@ func (t *Tracer) TraceCopyFromEnd(ctx context.Context, _ *pgx.Conn, data pgx.Tra
 	m := statementData(c.statement, out)
 	setRows(m, data.CommandTag, data.Err)
 	c.acquired.describe(m)
+	c.transaction.describe(m)
 	spans.Record(ctx, spans.Span{
 		Op: "db", Description: c.statement.summary(), Origin: origin, Status: out.Status,
 		Start: c.start, End: time.Now(), Data: m,

@@ -13,10 +13,11 @@ type queryKey struct{}
 
 // queryTrace is a query under way.
 type queryTrace struct {
-	statement statement
-	start     time.Time
-	acquired  *acquired
-	prepared  time.Duration // of it, for preparing the statement
+	statement   statement
+	start       time.Time
+	acquired    *acquired
+	transaction membership
+	prepared    time.Duration // of it, for preparing the statement
 }
 
 // TraceQueryStart begins a query.
@@ -25,28 +26,40 @@ func (t *Tracer) TraceQueryStart(ctx context.Context, conn *pgx.Conn, data pgx.T
 		return ctx
 	}
 	s := parse(data.SQL)
-	if s.control {
-		return ctx
+	if s.control != controlNone {
+		return startControl(ctx, conn, s)
 	}
-	return context.WithValue(ctx, queryKey{}, &queryTrace{statement: s, start: time.Now(), acquired: takeAcquired(conn)})
+	st := stateOf(conn, false)
+	return context.WithValue(ctx, queryKey{}, &queryTrace{
+		statement: s, start: time.Now(), acquired: st.takeAcquired(), transaction: st.membership(),
+	})
 }
 
 // TraceQueryEnd makes the query's span.
-func (t *Tracer) TraceQueryEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceQueryEndData) {
+func (t *Tracer) TraceQueryEnd(ctx context.Context, conn *pgx.Conn, data pgx.TraceQueryEndData) {
+	if !wanted(ctx) {
+		return
+	}
+	if c, ok := ctx.Value(controlKey{}).(*control); ok {
+		c.end(ctx, conn, t.slow, data.Err)
+		return
+	}
 	q, ok := ctx.Value(queryKey{}).(*queryTrace)
 	if !ok {
 		return
 	}
-	out := outcomeOf(data.Err)
+	out, end := outcomeOf(data.Err), time.Now()
 	m := statementData(q.statement, out)
 	setRows(m, data.CommandTag, data.Err)
 	q.acquired.describe(m)
+	q.transaction.describe(m)
 	if q.prepared > 0 {
 		m["db.phase.prepare_ms"] = spans.Milliseconds(q.prepared)
 	}
+	m["db.phase.query_ms"] = spans.Milliseconds(end.Sub(q.start) - q.prepared)
 	spans.Record(ctx, spans.Span{
 		Op: "db", Description: q.statement.summary(), Origin: origin, Status: out.Status,
-		Start: q.start, End: time.Now(), Data: m,
+		Start: q.start, End: end, Data: m,
 	})
 }
 
@@ -61,8 +74,8 @@ func (t *Tracer) TracePrepareStart(ctx context.Context, _ *pgx.Conn, _ pgx.Trace
 }
 
 // TracePrepareEnd adds the time to the query that needed the statement. A
-// preparation that the application asked for is a span of its own, unless there
-// was nothing left to do.
+// preparation that the application asked for is a span of its own when it was
+// slow or failed.
 func (t *Tracer) TracePrepareEnd(ctx context.Context, _ *pgx.Conn, data pgx.TracePrepareEndData) {
 	start, ok := ctx.Value(prepareKey{}).(time.Time)
 	if !ok || data.AlreadyPrepared {
@@ -72,5 +85,11 @@ func (t *Tracer) TracePrepareEnd(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 		q.prepared += time.Since(start)
 		return
 	}
-	phase(ctx, "prepare", start, data.Err)
+	if b, ok := ctx.Value(batchKey{}).(*batchTrace); ok {
+		b.prepared += time.Since(start)
+		return
+	}
+	if data.Err != nil || time.Since(start) >= t.slow {
+		phase(ctx, "prepare", start, data.Err)
+	}
 }

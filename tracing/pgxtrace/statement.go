@@ -13,7 +13,7 @@ type statement struct {
 	operation string // its first word, the main one behind WITH; "other" if unknown
 	table     string // "" unless it is plain to see
 	name      string // as sqlc's leading comment has it
-	control   bool   // begins or ends a transaction or a part of one
+	control   controlKind
 }
 
 func (s statement) summary() string {
@@ -31,7 +31,37 @@ var operations = []string{
 	"set", "show", "table", "truncate", "unlisten", "update", "vacuum", "values",
 }
 
-var controls = []string{"abort", "begin", "commit", "end", "release", "rollback", "savepoint", "start"}
+// controlKind is what a statement does to a transaction.
+type controlKind uint8
+
+const (
+	controlNone  controlKind = iota
+	controlBegin             // begins one
+	controlEnd               // commits or undoes it
+	controlPart              // begins or ends a part of one, a savepoint
+)
+
+// controlOf says what a statement that begins with verb does to a transaction.
+func (l *lexer) controlOf(verb string) controlKind {
+	switch verb {
+	case "begin", "start":
+		return controlBegin
+	case "savepoint", "release":
+		return controlPart
+	case "commit", "end", "abort":
+		return controlEnd
+	case "rollback":
+		t := l.next()
+		if t.kind == word && (t.text == "work" || t.text == "transaction") {
+			t = l.next()
+		}
+		if t.kind == word && t.text == "to" {
+			return controlPart
+		}
+		return controlEnd
+	}
+	return controlNone
+}
 
 // parse reads as much of a statement as it takes to name it. Whatever it can't
 // make out it leaves out.
@@ -50,11 +80,11 @@ func parse(sql string) statement {
 	if verb == "with" {
 		verb = l.mainVerb()
 	}
-	switch {
-	case slices.Contains(controls, verb):
-		s.operation, s.control = verb, true
+	if s.control = l.controlOf(verb); s.control != controlNone {
+		s.operation = verb
 		return s
-	case !slices.Contains(operations, verb):
+	}
+	if !slices.Contains(operations, verb) {
 		return s // a prepared statement's name, or nothing that Postgres knows
 	}
 	s.operation = verb

@@ -66,8 +66,31 @@ func TestParse(t *testing.T) {
 		if s.summary() != tt.want || s.name != tt.name {
 			t.Errorf("%s: %q named %q, want %q named %q", tt.sql, s.summary(), s.name, tt.want, tt.name)
 		}
-		if control := tt.want == "begin" || tt.want == "rollback"; s.control != control {
+		if control := tt.want == "begin" || tt.want == "rollback"; (s.control != controlNone) != control {
 			t.Errorf("%s: control is %v", tt.sql, s.control)
+		}
+	}
+}
+
+func TestControl(t *testing.T) {
+	t.Parallel()
+	for sql, want := range map[string]controlKind{
+		"begin isolation level serializable": controlBegin,
+		"START TRANSACTION read only":        controlBegin,
+		"commit":                             controlEnd,
+		"end":                                controlEnd,
+		"abort":                              controlEnd,
+		"rollback":                           controlEnd,
+		"rollback work":                      controlEnd,
+		"rollback and chain":                 controlEnd,
+		"savepoint sp_1":                     controlPart,
+		"release savepoint sp_1":             controlPart,
+		"rollback to savepoint sp_1":         controlPart,
+		"rollback transaction to sp_1":       controlPart,
+		"select 1":                           controlNone,
+	} {
+		if got := parse(sql).control; got != want {
+			t.Errorf("%s: %v, want %v", sql, got, want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 
 // Tracer makes spans of what pgx does. It keeps no state of its own and may be
 // shared by any number of pools.
-type Tracer struct{ slowAcquire time.Duration }
+type Tracer struct{ slow time.Duration }
 
 var (
 	_ pgx.QueryTracer       = (*Tracer)(nil)
@@ -32,21 +32,23 @@ var (
 // Option changes what a [Tracer] shows.
 type Option interface{ apply(*Tracer) }
 
-type slowAcquire time.Duration
+type slow time.Duration
 
-func (d slowAcquire) apply(t *Tracer) { t.slowAcquire = time.Duration(d) }
+func (d slow) apply(t *Tracer) { t.slow = time.Duration(d) }
 
-// DefaultSlowAcquire is the time from which waiting for a connection is a span.
-const DefaultSlowAcquire = 100 * time.Millisecond
+// DefaultSlow is the time from which what is not a query is a span.
+const DefaultSlow = 100 * time.Millisecond
 
-// SlowAcquire shows waiting for a connection as a span when it takes at least
-// d; a shorter wait is an attribute of the query behind it. Defaults to
-// DefaultSlowAcquire.
-func SlowAcquire(d time.Duration) Option { return slowAcquire(d) }
+// Slow makes a span of what is not a query, but takes at least d: waiting for a
+// connection, preparing a statement ahead of its use, a transaction as a whole.
+// What is faster is told by attributes of the queries. Making a connection is
+// always a span, and so is what failed. Defaults to DefaultSlow.
+func Slow(d time.Duration) Option { return slow(d) }
 
-// New makes a Tracer. Nil options are ignored.
+// New makes a Tracer, for a config's field Tracer. [Configure] sets it, and sees
+// more. Nil options are ignored.
 func New(opts ...Option) *Tracer {
-	t := &Tracer{slowAcquire: DefaultSlowAcquire}
+	t := &Tracer{slow: DefaultSlow}
 	for _, o := range opts {
 		if o != nil {
 			o.apply(t)
