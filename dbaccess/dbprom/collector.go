@@ -102,12 +102,8 @@ func (c *Collector) cold(e *dbaccess.CallEnd) bool {
 // query is the label for a call's query.
 func (c *Collector) query(e *dbaccess.CallEnd) string {
 	name := e.Name
-	switch {
-	case name != "":
-	case e.Query != nil:
-		name = e.Query.Summary()
-	default:
-		name = e.Verb
+	if name == "" {
+		name = e.Summary()
 	}
 	c.mu.RLock()
 	known, full := c.queries[name], len(c.queries) >= c.cfg.MaxQueries

@@ -192,14 +192,14 @@ func TestQueriesAreBounded(t *testing.T) {
 	}
 }
 
-// TestEventsWithoutAQuery: not every event is one of a query of the facade.
-func TestEventsWithoutAQuery(t *testing.T) {
+// TestSQL: not every event is one of a query of the facade.
+func TestSQL(t *testing.T) {
 	t.Parallel()
 	c := collector(t, dbprom.Config{})
 	e := call("", dbaccess.Direct, time.Millisecond)
-	e.Query, e.Verb = nil, "Tx"
+	e.Verb, e.SQL = "Exec", &dbaccess.SQL{Operation: "truncate", Table: "companies"}
 	c.CallEnd(t.Context(), e)
-	if got := text(t, c); !strings.Contains(got, `query="Tx"`) {
+	if got := text(t, c); !strings.Contains(got, `query="truncate companies"`) {
 		t.Errorf("got %s", got)
 	}
 }
