@@ -23,11 +23,6 @@ package middleware
 
 import "github.com/labstack/echo/v4"
 
-// Skipper says whether a request passes by a middleware untouched.
-type Skipper func(c echo.Context) bool
-
-func (s Skipper) skips(c echo.Context) bool { return s != nil && s(c) }
-
 // must returns the middleware, or panics with the config's error.
 func must(mw echo.MiddlewareFunc, err error) echo.MiddlewareFunc {
 	if err != nil {

@@ -2,6 +2,7 @@ package middleware_test
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"testing"
@@ -15,7 +16,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func data(e *sentry.Event) map[string]any { return sentrytest.RootData(e) }
+// data returns the root's attributes, with all statuses as int.
+func data(e *sentry.Event) map[string]any {
+	d := maps.Clone(sentrytest.RootData(e))
+	if code, ok := d["http.response.status_code"].(int64); ok {
+		d["http.response.status_code"] = int(code)
+	}
+	return d
+}
 
 func status(e *sentry.Event) string { return sentrytest.RootStatus(e).String() }
 

@@ -12,16 +12,21 @@ import (
 // Their paths, which are whatever strangers try, would make endless names.
 const UnmatchedName = "unmatched route"
 
-// routeBook remembers which of Echo's routes are there for requests that match
-// none. It is safe for concurrent use.
+// routeBook remembers the names that Echo's routes give, and which of the routes
+// are there for requests that match none. It is safe for concurrent use.
 type routeBook struct {
-	mu      sync.RWMutex
-	missing map[routeKey]bool
+	mu    sync.RWMutex
+	names map[routeKey]routeName
 }
 
 type routeKey struct {
 	router       *echo.Router
 	method, path string
+}
+
+type routeName struct {
+	name  string // the transaction's
+	route string // "" when there is none
 }
 
 // maxRoutes bounds the book: an application may set a context's path itself.
@@ -30,47 +35,51 @@ const maxRoutes = 10_000
 // nameOf returns the transaction's name by what is known about the route so far,
 // and the route itself, "" when there is none.
 func (b *routeBook) nameOf(c echo.Context, method string) (name, route string) {
-	route = c.Path()
-	if route == "" || isNotFound(c.Handler()) || b.isMissing(c.Echo(), c.Request(), route) {
+	path := c.Path()
+	if path == "" || isNotFound(c.Handler()) {
 		return UnmatchedName, ""
 	}
-	return method + " " + route, route
-}
-
-// isNotFound says whether h is what Echo runs where nothing at all matches.
-func isNotFound(h echo.HandlerFunc) bool {
-	return reflect.ValueOf(h).Pointer() == reflect.ValueOf(echo.NotFoundHandler).Pointer()
-}
-
-// isMissing says whether the request came to a handler for requests without a
-// route: that of Echo.RouteNotFound, which every group with middleware has for
-// all paths below its own. Echo tells only by its list of routes, which is read
-// once for each route that requests come to. Routes have to be registered by
-// then, as Echo demands anyway.
-func (b *routeBook) isMissing(e *echo.Echo, r *http.Request, path string) bool {
+	e, r := c.Echo(), c.Request()
 	key := routeKey{router: e.Router(), method: r.Method, path: path}
 	if own, ok := e.Routers()[r.Host]; ok {
 		key.router = own
 	}
 	b.mu.RLock()
-	missing, known := b.missing[key]
+	n, known := b.names[key]
 	b.mu.RUnlock()
-	if known {
-		return missing
+	if !known {
+		n = b.add(key, method)
 	}
-	missing = leadsNowhere(key)
-	if methodName(r.Method) != r.Method {
-		return missing // made up by the client, who may make up many
+	return n.name, n.route
+}
+
+// add names a route. Echo tells only by its list of routes whether it is one for
+// requests without a route: that of Echo.RouteNotFound, which every group with
+// middleware has for all paths below its own. The list is read once for each
+// route that requests come to. Routes have to be registered by then, as Echo
+// demands anyway.
+func (b *routeBook) add(key routeKey, method string) routeName {
+	n := routeName{name: method + " " + key.path, route: key.path}
+	if leadsNowhere(key) {
+		n = routeName{name: UnmatchedName}
+	}
+	if key.method != method {
+		return n // made up by the client, who may make up many
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.missing == nil {
-		b.missing = make(map[routeKey]bool)
+	if b.names == nil {
+		b.names = make(map[routeKey]routeName)
 	}
-	if len(b.missing) < maxRoutes {
-		b.missing[key] = missing
+	if len(b.names) < maxRoutes {
+		b.names[key] = n
 	}
-	return missing
+	return n
+}
+
+// isNotFound says whether h is what Echo runs where nothing at all matches.
+func isNotFound(h echo.HandlerFunc) bool {
+	return reflect.ValueOf(h).Pointer() == reflect.ValueOf(echo.NotFoundHandler).Pointer()
 }
 
 // leadsNowhere says whether a path has a handler for missing routes and none for

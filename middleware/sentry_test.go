@@ -1,11 +1,9 @@
 package middleware_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
@@ -79,7 +77,7 @@ func TestStatus(t *testing.T) {
 		{name: "domain error mapped", handler: func(echo.Context) error { return errDomain }, errorHandler: mapping, code: 409, status: "already_exists"},
 		{name: "HTTP error mapped", handler: func(echo.Context) error { return echo.NewHTTPError(400) }, errorHandler: mapping, code: 422, status: "invalid_argument"},
 		{name: "mapped further out", handler: func(echo.Context) error { return errDomain }, outer: outerMapping, code: 409, status: "already_exists"},
-		{name: "handled further in", handler: func(echo.Context) error { return errDomain }, inner: callsCError, code: 500, status: "internal_error", late: true},
+		{name: "handled further in", handler: func(echo.Context) error { return errDomain }, inner: callsCError, code: 500, status: "internal_error"},
 		{name: "the app's own key error", handler: func(c echo.Context) error {
 			c.Set("error", echo.NewHTTPError(503))
 			return c.NoContent(200)
@@ -257,10 +255,11 @@ func TestNames(t *testing.T) {
 				}
 			})
 			e := quietEcho()
+			all := middleware.SentryWithConfig(middleware.SentryConfig{NotFound: middleware.AllNotFound})
 			if tt.pre {
-				e.Pre(middleware.Sentry())
+				e.Pre(all)
 			} else {
-				e.Use(middleware.Sentry())
+				e.Use(all)
 			}
 			e.GET("/users/:id", func(c echo.Context) error { return c.NoContent(204) })
 			nop := func(next echo.HandlerFunc) echo.HandlerFunc { return next }
@@ -286,7 +285,7 @@ func TestNames(t *testing.T) {
 func TestJunkPathsHaveOneName(t *testing.T) {
 	t.Parallel()
 	r, e := sentrytest.New(t, nil), quietEcho()
-	e.Use(middleware.Sentry())
+	e.Use(middleware.SentryWithConfig(middleware.SentryConfig{NotFound: middleware.AllNotFound}))
 	nop := func(next echo.HandlerFunc) echo.HandlerFunc { return next }
 	api := e.Group("/api", nop)
 	api.GET("/users/:id", func(c echo.Context) error { return c.NoContent(204) })
@@ -416,34 +415,6 @@ func TestIncomingTrace(t *testing.T) {
 				t.Errorf("trace %s; continued should be %v", id, tt.continued)
 			}
 		})
-	}
-}
-
-func TestClientGone(t *testing.T) {
-	t.Parallel()
-	r, e := sentrytest.New(t, nil), quietEcho()
-	e.Use(middleware.Sentry())
-	ctx, cancel := context.WithCancel(context.Background())
-	e.GET("/", func(c echo.Context) error {
-		cancel()
-		return fmt.Errorf("query: %w", c.Request().Context().Err())
-	})
-	e.GET("/stream", func(c echo.Context) error {
-		_ = c.String(200, "x")
-		return c.Request().Context().Err()
-	})
-	for _, target := range []string{"/", "/stream"} {
-		r.On(e).ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(ctx, http.MethodGet, target, nil))
-	}
-	got := r.Transactions()
-	if len(got) != 2 {
-		t.Fatalf("%d transactions", len(got))
-	}
-	if data(got[0])["http.response.status_code"] != middleware.StatusClientClosedRequest || status(got[0]) != sentry.SpanStatusCanceled.String() {
-		t.Errorf("%v, %s", data(got[0]), status(got[0]))
-	}
-	if data(got[1])["http.response.status_code"] != 200 || status(got[1]) != "ok" {
-		t.Errorf("%v, %s", data(got[1]), status(got[1]))
 	}
 }
 
