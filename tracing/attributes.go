@@ -20,13 +20,11 @@ func (o *Observer) attributes(e *dbaccess.CallEnd, summary string, out outcome.O
 	m := make(map[string]any, fixed+len(e.Phases))
 	m["db.system"] = "postgresql"
 	m["db.system.name"] = "postgresql"
-	op := opText(e.Query.Op)
+	op, table := operation(e)
 	m["db.operation"] = op
 	m["db.operation.name"] = op
-	if e.Query.Schema != "" {
-		m["db.collection.name"] = e.Query.Schema + "." + e.Query.From
-	} else {
-		m["db.collection.name"] = e.Query.From
+	if table != "" {
+		m["db.collection.name"] = table
 	}
 	m["db.query.summary"] = summary
 	if e.Name != "" {
@@ -62,18 +60,67 @@ func (o *Observer) attributes(e *dbaccess.CallEnd, summary string, out outcome.O
 	if e.Conn != dbaccess.ConnUnknown {
 		m["db.connection"] = connText(e.Conn)
 	}
-	if e.Conn == dbaccess.ConnNew {
-		m["cold"] = true
+	requests, retries := repeats(e)
+	if requests > 0 {
+		m["http.request.count"] = requests
+	}
+	if retries > 0 {
+		m["db.retries"] = retries
 	}
 	for i := range e.Phases {
 		p := &e.Phases[i]
 		addPhase(m, phaseKey(p.Name), p.Duration)
-		for j := range p.Children {
-			c := &p.Children[j]
-			addPhase(m, phasePrefix+keyText(p.Name)+"."+keyText(c.Name)+phaseSuffix, c.Duration)
-		}
+		addParts(m, p)
 	}
 	return m
+}
+
+// operation is what a call does, and to which table or function.
+func operation(e *dbaccess.CallEnd) (op any, table string) {
+	switch {
+	case e.SQL != nil:
+		return e.SQL.Operation, e.SQL.Table
+	case e.Query.Schema != "":
+		return opText(e.Query.Op), e.Query.Schema + "." + e.Query.From
+	}
+	return opText(e.Query.Op), e.Query.From
+}
+
+// repeats counts the requests of a call that was sent in several, 0 for any other,
+// and how often it was tried again: on the direct path because the schema had
+// changed, on the other because a kept connection had died. The phases tell.
+func repeats(e *dbaccess.CallEnd) (requests, retries int) {
+	acquired := 0
+	for i := range e.Phases {
+		switch e.Phases[i].Name {
+		case dbaccess.PhaseAcquire:
+			acquired++
+		case dbaccess.PhaseSend:
+			requests++
+		}
+	}
+	switch {
+	case e.Route.Path == dbaccess.Direct:
+		return 0, max(0, acquired-1)
+	case requests > 1:
+		return requests, 0
+	case e.Conn == dbaccess.ConnQueued:
+		return 0, 0 // it acquired for want of a connection
+	}
+	return 0, acquired
+}
+
+// addParts adds the durations of what a phase is divided into, under its name.
+func addParts(m map[string]any, p *dbaccess.Phase) {
+	if len(p.Children) == 0 {
+		return
+	}
+	prefix := phasePrefix + keyText(p.Name) + "."
+	for i := range p.Children {
+		c := &p.Children[i]
+		addPhase(m, prefix+keyText(c.Name)+phaseSuffix, c.Duration)
+		addParts(m, c)
+	}
 }
 
 // addPhase adds up the durations of phases of one name: a call that was tried

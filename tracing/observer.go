@@ -17,6 +17,8 @@ import (
 type Observer struct {
 	detail detail
 	slow   time.Duration
+	made   time.Time // as good as the process' start, which Go does not tell
+	called [2]atomic.Bool
 
 	lastFlagKey atomic.Pointer[string]
 }
@@ -25,7 +27,7 @@ var _ dbaccess.Observer = (*Observer)(nil)
 
 // NewObserver makes an Observer. Nil options are ignored.
 func NewObserver(opts ...Option) *Observer {
-	o := &Observer{slow: DefaultSlow}
+	o := &Observer{slow: DefaultSlow, made: time.Now()}
 	for _, opt := range opts {
 		if opt != nil {
 			opt.apply(o)
@@ -37,35 +39,73 @@ func NewObserver(opts ...Option) *Observer {
 // CallStart does nothing: a span is made when its call is over, see CallEnd.
 func (o *Observer) CallStart(ctx context.Context, _ dbaccess.CallStart) context.Context { return ctx }
 
-// CallEnd makes the call's span, under the span that is current in ctx.
+// CallEnd makes the call's span, under the span that is current in ctx. A
+// transaction's span is beside those of its statements, which were made before.
 func (o *Observer) CallEnd(ctx context.Context, e dbaccess.CallEnd) {
+	why := o.coldness(&e)
 	if !spans.Recording(ctx) {
 		return
 	}
 	out := outcome.Of(e.Err)
 	span := spans.Span{
 		Op:          "db",
-		Description: e.Query.Summary(),
+		Description: e.Summary(),
 		Origin:      originOf(e.Route.Path),
 		Status:      out.Status,
 		Start:       e.Start,
 		End:         e.End,
 	}
 	span.Data = o.attributes(&e, span.Description, out)
-	if o.wantsPhases(&e) {
-		span.Children = phaseSpans(e.Phases, span.Origin)
+	if why != warm {
+		span.Data["cold"] = true
+		span.Data["cold.reason"] = string(why)
+		span.Data["process.age_ms"] = spans.Milliseconds(e.Start.Sub(o.made))
+	}
+	if isTransaction(&e) {
+		span.Op = transactionOp
+		span.Data["sentry.category"] = category
+	}
+	if o.wantsPhases(&e, why) {
+		span.Children = phaseSpans("", e.Phases, span.Origin)
 	}
 	spans.Record(ctx, span)
 }
 
-func (o *Observer) wantsPhases(e *dbaccess.CallEnd) bool {
+// isTransaction says whether an event is that of a transaction as a whole.
+func isTransaction(e *dbaccess.CallEnd) bool { return e.SQL != nil && e.SQL.Operation == "transaction" }
+
+// coldness is why a call had to wait for what later ones find done.
+type coldness string
+
+const (
+	warm          coldness = ""
+	newConnection coldness = "new_connection"
+	firstCall     coldness = "first_call" // on its path
+)
+
+func (o *Observer) coldness(e *dbaccess.CallEnd) coldness {
+	called := &o.called[0]
+	if e.Route.Path == dbaccess.REST {
+		called = &o.called[1]
+	}
+	first := !called.Load() && !called.Swap(true)
+	switch {
+	case e.Conn == dbaccess.ConnNew:
+		return newConnection
+	case first:
+		return firstCall
+	}
+	return warm
+}
+
+func (o *Observer) wantsPhases(e *dbaccess.CallEnd, why coldness) bool {
 	switch o.detail {
 	case always:
 		return true
 	case off:
 		return false
 	}
-	return e.Conn == dbaccess.ConnNew || o.slow >= 0 && e.Duration() >= o.slow
+	return why == newConnection || o.slow >= 0 && e.Duration() >= o.slow
 }
 
 // originOf follows https://develop.sentry.dev/sdk/telemetry/traces/trace-origin/
@@ -76,48 +116,39 @@ func originOf(p dbaccess.Path) sentry.SpanOrigin {
 	return "auto.db.postgrest"
 }
 
-// phaseSpans makes a flat list of spans: a phase that is divided further gives
-// way to its parts. Phases without duration are left to the attributes.
-func phaseSpans(phases []dbaccess.Phase, origin sentry.SpanOrigin) []spans.Span {
-	out := make([]spans.Span, 0, len(phases)+4)
+// phaseSpans makes spans of phases and of what they are divided into. Phases
+// without duration are left to the attributes.
+func phaseSpans(parent string, phases []dbaccess.Phase, origin sentry.SpanOrigin) []spans.Span {
+	out := make([]spans.Span, 0, len(phases))
 	for i := range phases {
 		p := &phases[i]
-		if len(p.Children) == 0 {
-			out = appendPhase(out, "", p, origin)
+		if p.Duration <= 0 {
 			continue
 		}
-		for j := range p.Children {
-			out = appendPhase(out, p.Name+": ", &p.Children[j], origin)
+		span := spans.Span{
+			Op:          phaseOp,
+			Description: parent + p.Name,
+			Origin:      origin,
+			Status:      sentry.SpanStatusOK,
+			Start:       p.Start,
+			End:         p.Start.Add(p.Duration),
+			Data:        map[string]any{"sentry.category": category},
 		}
+		if p.Placed {
+			span.Data["placed"] = true
+		}
+		if len(p.Children) > 0 {
+			span.Children = phaseSpans(p.Name+": ", p.Children, origin)
+		}
+		out = append(out, span)
 	}
 	return out
 }
 
-func appendPhase(out []spans.Span, parent string, p *dbaccess.Phase, origin sentry.SpanOrigin) []spans.Span {
-	if p.Duration <= 0 {
-		return out
-	}
-	data := phaseData
-	if p.Placed {
-		data = placedData
-	}
-	return append(out, spans.Span{
-		Op:          phaseOp,
-		Description: parent + p.Name,
-		Origin:      origin,
-		Status:      sentry.SpanStatusOK,
-		Start:       p.Start,
-		End:         p.Start.Add(p.Duration),
-		Data:        data(),
-	})
-}
-
-// phaseOp does not begin with "db", and the category says something else too,
-// or Sentry would list phases among the queries.
-const phaseOp = "twinpath.phase"
-
-func phaseData() map[string]any { return map[string]any{"sentry.category": "twinpath"} }
-
-func placedData() map[string]any {
-	return map[string]any{"sentry.category": "twinpath", "placed": true}
-}
+// The ops of what is no query don't begin with "db", and the category says
+// something else too, or Sentry would list them among the queries.
+const (
+	phaseOp       = "twinpath.phase"
+	transactionOp = "twinpath.transaction"
+	category      = "twinpath"
+)

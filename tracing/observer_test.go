@@ -50,6 +50,15 @@ func callEnd(path dbaccess.Path, d time.Duration) dbaccess.CallEnd {
 	}
 }
 
+// warmed is an observer that has seen the first call of each path.
+func warmed(opts ...tracing.Option) *tracing.Observer {
+	o := tracing.NewObserver(opts...)
+	for _, path := range []dbaccess.Path{dbaccess.REST, dbaccess.Direct} {
+		o.CallEnd(context.Background(), callEnd(path, time.Millisecond))
+	}
+	return o
+}
+
 // observe runs one call under a transaction and returns what was sent.
 func observe(t *testing.T, o *tracing.Observer, e dbaccess.CallEnd) (*sentrytest.Recorder, *sentry.Event) {
 	t.Helper()
@@ -65,7 +74,7 @@ func TestSpanOfACall(t *testing.T) {
 	t.Parallel()
 	for _, path := range []dbaccess.Path{dbaccess.REST, dbaccess.Direct} {
 		e := callEnd(path, 8*time.Millisecond)
-		r, event := observe(t, tracing.NewObserver(), e)
+		r, event := observe(t, warmed(), e)
 		if len(event.Spans) != 1 {
 			t.Fatalf("%s: %d spans, want the call's alone", path, len(event.Spans))
 		}
@@ -127,7 +136,7 @@ func TestPhaseSpansByMode(t *testing.T) {
 	} {
 		e := callEnd(dbaccess.Direct, tt.took)
 		e.Conn = tt.conn
-		_, event := observe(t, tracing.NewObserver(tt.opt), e)
+		_, event := observe(t, warmed(tt.opt), e)
 		if len(event.Spans) != tt.spans {
 			t.Errorf("%s: %d spans, want %d", tt.name, len(event.Spans), tt.spans)
 		}
@@ -145,14 +154,17 @@ func TestPhaseSpans(t *testing.T) {
 	at := func(ms int) time.Time { return start.Add(time.Duration(ms) * time.Millisecond) }
 	e := callEnd(dbaccess.REST, time.Second)
 	e.Start, e.Phases = start, []dbaccess.Phase{
-		{Name: dbaccess.PhaseConnect, Start: at(0), Duration: 300 * time.Millisecond, Children: []dbaccess.Phase{
-			{Name: dbaccess.PhaseTCP, Start: at(0), Duration: 100 * time.Millisecond},
-			{Name: dbaccess.PhaseTLS, Start: at(100), Duration: 200 * time.Millisecond},
+		{Name: dbaccess.PhaseAcquire, Start: at(0), Duration: 300 * time.Millisecond, Children: []dbaccess.Phase{
+			{Name: dbaccess.PhaseQueue, Start: at(0), Duration: 50 * time.Millisecond},
+			{Name: dbaccess.PhaseConnect, Start: at(50), Duration: 250 * time.Millisecond, Children: []dbaccess.Phase{
+				{Name: dbaccess.PhaseTCP, Start: at(50), Duration: 50 * time.Millisecond},
+				{Name: dbaccess.PhaseTLS, Start: at(100), Duration: 200 * time.Millisecond},
+			}},
 		}},
 		{Name: "wait for it", Start: at(300), Duration: 700 * time.Millisecond, Placed: true},
 		{Name: dbaccess.PhaseBody, Start: at(1000)},
 	}
-	_, event := observe(t, tracing.NewObserver(), e)
+	_, event := observe(t, warmed(), e)
 	call := event.Spans[0]
 	type span struct {
 		Description string
@@ -160,21 +172,34 @@ func TestPhaseSpans(t *testing.T) {
 		Placed      any
 	}
 	var got []span
+	parents := map[string]sentry.SpanID{}
 	for _, s := range event.Spans[1:] {
 		got = append(got, span{s.Description, s.StartTime.Sub(start).Milliseconds(), s.EndTime.Sub(start).Milliseconds(), s.Data["placed"]})
-		if s.ParentSpanID != call.SpanID {
-			t.Errorf("%s is not under the call", s.Description)
+		parents[s.Description] = s.SpanID
+		parent := call.SpanID
+		if before, _, ok := strings.Cut(s.Description, ": "); ok {
+			parent = parents[before]
+			if before == dbaccess.PhaseConnect {
+				parent = parents["acquire: connect"]
+			}
+		}
+		if s.ParentSpanID != parent {
+			t.Errorf("%s is under another span", s.Description)
 		}
 		if strings.HasPrefix(s.Op, "db") || s.Data["sentry.category"] == "db" {
 			t.Errorf("%s would be taken for a query: %s, %v", s.Description, s.Op, s.Data)
 		}
 	}
-	want := []span{{"connect: tcp", 0, 100, nil}, {"connect: tls", 100, 300, nil}, {"wait for it", 300, 1000, true}}
+	want := []span{
+		{"acquire", 0, 300, nil}, {"acquire: queue", 0, 50, nil}, {"acquire: connect", 50, 300, nil},
+		{"connect: tcp", 50, 100, nil}, {"connect: tls", 100, 300, nil}, {"wait for it", 300, 1000, true},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for key, ms := range map[string]float64{
-		"db.phase.connect_ms": 300, "db.phase.connect.tcp_ms": 100, "db.phase.connect.tls_ms": 200,
+		"db.phase.acquire_ms": 300, "db.phase.acquire.queue_ms": 50, "db.phase.acquire.connect_ms": 250,
+		"db.phase.connect.tcp_ms": 50, "db.phase.connect.tls_ms": 200,
 		"db.phase.wait_for_it_ms": 700, "db.phase.body_ms": 0,
 	} {
 		if call.Data[key] != ms {
@@ -191,7 +216,7 @@ func TestPhaseKeys(t *testing.T) {
 	for _, n := range names {
 		e.Phases = append(e.Phases, dbaccess.Phase{Name: n, Duration: time.Millisecond})
 	}
-	_, event := observe(t, tracing.NewObserver(), e)
+	_, event := observe(t, warmed(), e)
 	for _, n := range names {
 		key := "db.phase." + strings.ReplaceAll(n, "+", "_") + "_ms"
 		if event.Spans[0].Data[key] != 1.0 {
@@ -219,7 +244,7 @@ func TestRepeatedPhasesAddUp(t *testing.T) {
 		{Name: dbaccess.PhaseAcquire, Duration: 200 * us, Children: []dbaccess.Phase{{Name: dbaccess.PhaseQueue, Duration: 200 * us}}},
 		{Name: "of its own", Duration: 100 * us}, {Name: "of its own", Duration: 200 * us},
 	}
-	_, event := observe(t, tracing.NewObserver(), e)
+	_, event := observe(t, warmed(), e)
 	got, sum := map[string]any{}, 0.0
 	for key, v := range event.Spans[0].Data {
 		if strings.HasPrefix(key, "db.phase.") {
@@ -282,12 +307,103 @@ func TestOutcomes(t *testing.T) {
 	}
 }
 
+// TestCold: the first call of each path is, and every one that made a connection.
+func TestCold(t *testing.T) {
+	t.Parallel()
+	o := tracing.NewObserver(tracing.Off())
+	type cold struct{ Cold, Reason any }
+	for i, tt := range []struct {
+		path dbaccess.Path
+		conn dbaccess.ConnClass
+		want cold
+	}{
+		{dbaccess.Direct, dbaccess.ConnIdle, cold{true, "first_call"}},
+		{dbaccess.Direct, dbaccess.ConnIdle, cold{nil, nil}},
+		{dbaccess.REST, dbaccess.ConnNew, cold{true, "new_connection"}},
+		{dbaccess.REST, dbaccess.ConnQueued, cold{nil, nil}},
+		{dbaccess.Direct, dbaccess.ConnNew, cold{true, "new_connection"}},
+	} {
+		e := callEnd(tt.path, time.Millisecond)
+		e.Conn = tt.conn
+		_, event := observe(t, o, e)
+		data := event.Spans[0].Data
+		if diff := cmp.Diff(tt.want, cold{data["cold"], data["cold.reason"]}); diff != "" {
+			t.Errorf("call %d (-want +got):\n%s", i, diff)
+		}
+		if _, ok := data["process.age_ms"].(float64); ok != (tt.want.Cold != nil) {
+			t.Errorf("call %d: the process is %v ms old", i, data["process.age_ms"])
+		}
+	}
+}
+
+// TestRepeats: how often a call was tried, or into how many requests it was cut, is
+// told where it isn't one.
+func TestRepeats(t *testing.T) {
+	t.Parallel()
+	phases := func(names string) []dbaccess.Phase {
+		var out []dbaccess.Phase
+		for _, n := range strings.Fields(names) {
+			out = append(out, dbaccess.Phase{Name: n})
+		}
+		return out
+	}
+	for _, tt := range []struct {
+		path              dbaccess.Path
+		conn              dbaccess.ConnClass
+		phases            string
+		requests, retries any
+	}{
+		{dbaccess.Direct, dbaccess.ConnIdle, "prepare acquire network+pooler database rows", nil, nil},
+		{dbaccess.Direct, dbaccess.ConnIdle, "prepare acquire network+pooler prepare catalog acquire network+pooler database rows", nil, 1},
+		{dbaccess.REST, dbaccess.ConnIdle, "prepare send wait body", 1, nil},
+		{dbaccess.REST, dbaccess.ConnQueued, "prepare acquire send wait body", 1, nil},
+		{dbaccess.REST, dbaccess.ConnNew, "prepare acquire connect send wait body", 1, 1},
+		{dbaccess.REST, dbaccess.ConnIdle, "prepare send wait body prepare send wait body", 2, nil},
+	} {
+		e := callEnd(tt.path, time.Millisecond)
+		e.Conn, e.Phases = tt.conn, phases(tt.phases)
+		_, event := observe(t, warmed(), e)
+		data := event.Spans[0].Data
+		if tt.requests == 1 {
+			tt.requests = nil
+		}
+		if data["http.request.count"] != tt.requests || data["db.retries"] != tt.retries {
+			t.Errorf("%s, %s: %v requests and %v retries, want %v and %v", tt.path, tt.phases, data["http.request.count"], data["db.retries"], tt.requests, tt.retries)
+		}
+	}
+}
+
+// TestSQL: a transaction is no query, and statements of the application's own have
+// what names they have.
+func TestSQL(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		sql              dbaccess.SQL
+		op, description  string
+		operation, table any
+		category         any
+	}{
+		{dbaccess.SQL{Operation: "transaction"}, "twinpath.transaction", "transaction", "transaction", nil, "twinpath"},
+		{dbaccess.SQL{Operation: "truncate", Table: "companies"}, "db", "truncate companies", "truncate", "companies", nil},
+		{dbaccess.SQL{Operation: "batch"}, "db", "batch", "batch", nil, nil},
+	} {
+		e := callEnd(dbaccess.Direct, time.Millisecond)
+		e.Verb, e.Query, e.SQL, e.Name = "Exec", &query.Spec{Name: "mine"}, &tt.sql, "mine"
+		_, event := observe(t, warmed(), e)
+		s := event.Spans[0]
+		if s.Op != tt.op || s.Description != tt.description || s.Data["db.operation.name"] != tt.operation ||
+			s.Data["db.collection.name"] != tt.table || s.Data["sentry.category"] != tt.category || s.Data["db.query.name"] != "mine" {
+			t.Errorf("got %s %q with %v", s.Op, s.Description, s.Data)
+		}
+	}
+}
+
 // TestFallbackIsTold: the flag said direct, the call went another way.
 func TestFallbackIsTold(t *testing.T) {
 	t.Parallel()
 	e := callEnd(dbaccess.Direct, time.Millisecond)
 	e.Route.Path, e.Route.Reason = dbaccess.REST, "fallback: direct is not configured"
-	_, event := observe(t, tracing.NewObserver(), e)
+	_, event := observe(t, warmed(), e)
 	want := map[string]any{"db.access_path": "rest", "db.access_path.reason": "fallback: direct is not configured", "db.access_path.variant": "direct", "flag.evaluation.db-access-path": true}
 	for k, v := range want {
 		if got := event.Spans[0].Data[k]; got != v {
@@ -337,7 +453,7 @@ func TestBudget(t *testing.T) {
 	t.Parallel()
 	r := sentrytest.New(t, nil)
 	tx := tracing.NewTransaction(sentry.StartTransaction(r.Context(), "job"), 5)
-	o := tracing.NewObserver(tracing.Always())
+	o := warmed(tracing.Always())
 	for range 4 { // 1+2 spans, then 1 for want of room for its phases, then 1, then none
 		o.CallEnd(tx.Context(), callEnd(dbaccess.Direct, 10*time.Millisecond))
 	}

@@ -68,5 +68,7 @@ var kinds = []struct {
 	{dbaccess.ErrInvalid, sentry.SpanStatusInvalidArgument, "invalid"},
 	{dbaccess.ErrTruncated, sentry.SpanStatusOutOfRange, "truncated"},
 	{dbaccess.ErrMultipleRows, sentry.SpanStatusFailedPrecondition, "multiple_rows"},
+	{dbaccess.ErrTransaction, sentry.SpanStatusFailedPrecondition, "transaction"},
+	{dbaccess.ErrUnsupported, sentry.SpanStatusUnimplemented, "unsupported"},
 	{dbaccess.ErrClosed, sentry.SpanStatusUnavailable, "closed"},
 }

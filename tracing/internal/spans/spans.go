@@ -22,7 +22,16 @@ type Span struct {
 	Status          sentry.SpanStatus
 	Start, End      time.Time
 	Data            map[string]any // handed over: not to be used afterwards
-	Children        []Span         // their own children are ignored
+	Children        []Span
+}
+
+// descendants counts the spans under s.
+func (s *Span) descendants() int {
+	n := len(s.Children)
+	for i := range s.Children {
+		n += s.Children[i].descendants()
+	}
+	return n
 }
 
 // Recording says whether Record would do anything, so that a caller need not
@@ -45,7 +54,7 @@ func Record(ctx context.Context, s Span) {
 	t := from(ctx)
 	if t == nil {
 		if parent.Sampled == sentry.SampledTrue {
-			record(ctx, s, len(s.Children))
+			record(ctx, &s)
 		}
 		return
 	}
@@ -57,21 +66,23 @@ func Record(ctx context.Context, s Span) {
 	if t.ended {
 		return
 	}
-	children := t.take(len(s.Children))
-	if children < 0 {
+	switch n := s.descendants(); t.take(n) {
+	case roomForNone:
 		t.dropped++
 		t.droppedFor += s.End.Sub(s.Start)
 		return
+	case roomForOne:
+		s.Children = nil
 	}
-	record(t.quiet(ctx, parent), s, children)
+	record(t.quiet(ctx, parent), &s)
 }
 
-func record(ctx context.Context, s Span, children int) {
-	span := start(ctx, &s)
-	if children > 0 {
+func record(ctx context.Context, s *Span) {
+	span := start(ctx, s)
+	if len(s.Children) > 0 {
 		under := span.Context()
-		for i := range s.Children[:children] {
-			start(under, &s.Children[i]).Finish()
+		for i := range s.Children {
+			record(under, &s.Children[i])
 		}
 	}
 	span.Finish()

@@ -67,18 +67,26 @@ func (t *Transaction) Finish() {
 	t.root.Finish()
 }
 
-// take takes a span and up to n children out of the budget. It returns how many
-// children there is room for: all or none, and -1 where the span has none.
-func (t *Transaction) take(n int) int {
+// room says what there is room for.
+type room uint8
+
+const (
+	roomForAll room = iota
+	roomForOne      // the span without its descendants
+	roomForNone
+)
+
+// take takes a span and its n descendants out of the budget, all of them or none.
+func (t *Transaction) take(n int) room {
 	switch {
 	case t.left <= 0:
-		return -1
+		return roomForNone
 	case t.left <= n:
 		t.left--
-		return 0
+		return roomForOne
 	}
 	t.left -= 1 + n
-	return n
+	return roomForAll
 }
 
 // quiet returns a context like ctx with a hub of the transaction's own. The SDK
