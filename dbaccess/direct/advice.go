@@ -20,6 +20,9 @@ func adviceFor(f failedCall, pg *pgconn.PgError) string {
 	if pg.Code == "57014" && f.ownTimeout {
 		return "the statement was ended by the caller's deadline, or by a shorter statement_timeout of the server"
 	}
+	if f.stage == stageRequest {
+		return "direct.Config.PreRequest refused the call, or failed: see the server's message"
+	}
 	known := advice.Failure{
 		Code: pg.Code, Message: pg.Message, Role: f.stage == stageSettings, Nested: pg.Code == "42P01" && !fromStatement(pg),
 	}

@@ -24,6 +24,7 @@ type Backend struct {
 	alarms  sync.Pool     // of *alarm
 	schema  *catalog.Source
 	loads   atomic.Uint64 // of the schema that have ended
+	login   login
 
 	mu     sync.RWMutex
 	pool   *pgxpool.Pool // made by the first call or Start, or the app's
@@ -87,10 +88,7 @@ func (b *Backend) connect(ctx context.Context) error {
 	defer conn.Release()
 	ping, cancel := context.WithTimeout(&l, b.pingTimeout())
 	defer cancel()
-	if err := conn.Ping(ping); err != nil {
-		return b.runFailure(&l, failedCall{stage: stageSettings, readOnly: true}, err)
-	}
-	return nil
+	return b.checkLogin(ping, &l, conn.Conn().PgConn())
 }
 
 // pingTimeout bounds the first question on a connection: a pooler makes its own

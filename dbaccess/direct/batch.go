@@ -18,6 +18,7 @@ type stage int
 
 const (
 	stageSettings stage = iota
+	stageRequest        // the pre-request function
 	stageMain
 	stageEnd // the commit
 )
@@ -33,21 +34,17 @@ type answer struct {
 
 // transaction is what a call's batch consists of.
 type transaction struct {
-	isolation string // the statement that sets the level, "" for the server's default
-	settings  compile.Statement
-	program   *compile.Program
-	columns   int // of the program's Main
-	rollback  bool
+	opening
+	program  *compile.Program
+	columns  int // of the program's Main
+	rollback bool
 }
 
 // run sends the batch and reads its results. Only a batch that has committed has
 // succeeded: what it returned before that does not count.
 func run(ctx context.Context, conn *pgconn.PgConn, tx *transaction, t *timeline) (answer, stage, error) {
 	var batch pgconn.Batch
-	if tx.isolation != "" {
-		batch.ExecParams(tx.isolation, nil, nil, nil, nil)
-	}
-	queue(&batch, &tx.settings)
+	tx.opening.queue(&batch)
 	queue(&batch, &tx.program.Main)
 	if tx.program.Guard != nil {
 		queue(&batch, tx.program.Guard)
@@ -98,16 +95,10 @@ var errAnswer = errors.New("the server's answer has another form than that of th
 
 func read(results *pgconn.MultiResultReader, tx *transaction, t *timeline) (ans answer, at stage, err error) {
 	ans.counted, ans.planned = compile.NotCounted, compile.NotCounted
-	if tx.isolation != "" && !results.NextResult() {
-		return ans, stageSettings, errAnswer // or the error that Close tells
-	}
-	var before, after float64
-	err = row(results, 3, func(v [][]byte) (err error) {
-		before, err = strconv.ParseFloat(string(v[0]), 64)
-		return err
-	})
+	var after float64
+	before, at, err := tx.opening.read(results)
 	if err != nil {
-		return ans, stageSettings, err
+		return ans, at, err
 	}
 	if !results.NextResult() {
 		return ans, stageMain, errAnswer

@@ -1,6 +1,7 @@
 package direct
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -62,6 +63,16 @@ type Config struct {
 	// without a word, PostgREST's db-max-rows: set it where PostgREST has one.
 	// Defaults to 0, no bound.
 	MaxRows int64
+	// PreRequest is a function without arguments, as schema.name, that runs as the
+	// caller's role before each query, in the same transaction and at no further
+	// trip: PostgREST's db-pre-request. Set it where PostgREST has one. An error of
+	// its ends the call, and what it sets response.status to is honoured.
+	// Defaults to none.
+	PreRequest string
+	// AllowPrivilegedLogin lets connections log in as a role that has privileges of
+	// its own, see [ErrPrivilegedLogin]. A function that a caller may call can give
+	// itself these by RESET ROLE. Defaults to false: such a login is refused.
+	AllowPrivilegedLogin bool
 	// SchemaCache is what [Backend.SchemaCache] returned, for the same Schema, Schemas and
 	// SearchPath: tables, relationships and functions as they were then. A process
 	// that must start fast then has nothing to load before its first embed, write or
@@ -107,6 +118,8 @@ type settled struct {
 	Config
 	dsn         *pgdsn.Settings   // nil with an app's own pool
 	searchPaths map[string]string // by exposed schema, as search_path takes it
+	schemasJSON string            // Schemas as a JSON array
+	preRequest  string            // the statement, "" for none
 	known       *catalog.Catalog  // of SchemaCache, nil without one
 }
 
@@ -161,9 +174,18 @@ func (c Config) settle() (*settled, error) {
 			}
 		}
 	}
+	if strings.IndexByte(c.PreRequest, 0) >= 0 || strings.HasPrefix(c.PreRequest, ".") || strings.HasSuffix(c.PreRequest, ".") {
+		errs = append(errs, errors.New("Config.PreRequest must be the name of a function, schema.name"))
+	}
+	s.preRequest = preRequest(c.PreRequest)
 	if len(errs) > 0 {
 		return nil, fmt.Errorf("direct: %w", errors.Join(errs...))
 	}
+	names, err := json.Marshal(s.Schemas)
+	if err != nil {
+		return nil, fmt.Errorf("direct: Config.Schemas: %w", err)
+	}
+	s.schemasJSON = string(names)
 	s.searchPaths = make(map[string]string, len(s.Schemas))
 	for _, schema := range s.Schemas {
 		s.searchPaths[schema] = searchPath(schema, s.SearchPath)

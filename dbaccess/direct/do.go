@@ -92,20 +92,25 @@ func (b *Backend) do(ctx *limits, c *dbaccess.Call, res *dbaccess.Result, t *try
 	res.Conn = t.conn.class()
 	t.acquired = time.Now()
 
-	dsnLimit := b.statementTimeout()
-	if set.timed {
-		dsnLimit = 0
-	}
 	deadline, ok := ctx.Deadline()
 	ok = ok && !ctx.bounded() // what a statement can see of its settings is what it would be through PostgREST
-	took, from := timeout(dsnLimit, deadline, ok, t.acquired)
-	tx := transaction{
-		isolation: set.isolation, settings: set.statement(took, from), program: &program, rollback: rollsBack(c.Query),
-		columns: columns(c.Query),
+	pg := conn.Conn().PgConn()
+	tx := transaction{program: &program, rollback: rollsBack(c.Query), columns: b.columns(c.Query)}
+	var from limit
+	tx.opening, from = b.opening(&set, pg, t.acquired, deadline, ok)
+	ans, stage, err := run(ctx, pg, &tx, &t.timeline)
+	if want, wrong := wrongLevel(stage, err); wrong {
+		// Nothing has been run. It happens to the first call of a role that has an
+		// isolation level of its own.
+		set.level = want
+		tx.opening, from = b.opening(&set, pg, time.Now(), deadline, ok)
+		ans, stage, err = run(ctx, pg, &tx, &t.timeline)
 	}
-	ans, stage, err := run(ctx, conn.Conn().PgConn(), &tx, &t.timeline)
 	t.end = time.Now()
 	if err != nil {
+		if e := b.refusal(stage, err, set.login.changes); e != nil {
+			return e
+		}
 		f := failedCall{call: c, stage: stage, schema: b.schemaOf(c), ownTimeout: ok && from != limitNone, readOnly: program.ReadOnly}
 		if t.known != nil && stale(f, err) {
 			b.schema.Invalidate()
@@ -154,7 +159,7 @@ func (b *Backend) prepare(ctx context.Context, c *dbaccess.Call, t *try) (compil
 	}
 	set, err := b.settingsOf(c, path)
 	if err != nil {
-		return compile.Program{}, settings{}, identityFailure(c, err)
+		return compile.Program{}, settings{}, err
 	}
 	if err := checkTimeZone(c.Query.TimeZone); err != nil {
 		return compile.Program{}, settings{}, compileFailure(err)
@@ -181,8 +186,8 @@ func rollsBack(s *query.Spec) bool {
 }
 
 // columns is how many a query's program yields, the clock included.
-func columns(s *query.Spec) int {
-	if s.Op == query.OpSelect {
+func (b *Backend) columns(s *query.Spec) int {
+	if s.Op == query.OpSelect && b.cfg.preRequest == "" {
 		return compile.ColumnTotal + 2
 	}
 	return compile.ColumnInserted + 2

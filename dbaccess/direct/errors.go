@@ -70,12 +70,17 @@ func identityFailure(c *dbaccess.Call, err error) error {
 	return e.With(dbaccess.ServerText{}, err)
 }
 
-func loginRoleFailure(cause error) error {
-	return dbaccess.Error{
+func loginRoleFailure(at stage, cause error) error {
+	e := dbaccess.Error{
 		Kind: dbaccess.ErrPermission, HTTPStatus: 403,
 		Advice: "the identity's role is the one that the pool logs in as, so the statement was not run: " +
 			"give the pool a login role of its own, NOINHERIT, and GRANT it the callers' roles",
-	}.With(dbaccess.ServerText{}, cause)
+	}
+	if at == stageRequest {
+		e.Advice = "the pre-request function went back to the role that the pool logs in as, so the statement was not run: " +
+			"let it take on another role, or none"
+	}
+	return e.With(dbaccess.ServerText{}, cause)
 }
 
 // compileFailure is a query that nothing can be sent of.
@@ -263,8 +268,8 @@ func (b *Backend) serverFailure(f failedCall, pg *pgconn.PgError) error {
 			return e
 		}
 	}
-	if f.stage == stageSettings && pg.Code == "22P02" && strings.Contains(pg.Message, guardText) {
-		return loginRoleFailure(pg)
+	if f.stage <= stageRequest && pg.Code == "22P02" && strings.Contains(pg.Message, guardText) {
+		return loginRoleFailure(f.stage, pg)
 	}
 	if f.stage == stageMain && f.call != nil && f.call.Query.Op != query.OpSelect {
 		if r, ok := compile.GuardFailure(pg.Code, pg.Message); ok {

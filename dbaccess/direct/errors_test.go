@@ -152,7 +152,7 @@ func TestLoginRoleNeverRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := open(t, direct.Config{DSN: db.SuperDSN})
+	b := open(t, direct.Config{DSN: db.SuperDSN, AllowPrivilegedLogin: true})
 	_, err = b.Do(t.Context(), call(query.From("noting"), auth.Identity{Role: cfg.User}))
 	if !errors.Is(err, dbaccess.ErrPermission) || !strings.Contains(err.Error(), "login role") {
 		t.Errorf("error %v, want ErrPermission about the login role", err)

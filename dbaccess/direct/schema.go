@@ -44,8 +44,12 @@ func (b *Backend) SchemaCache(ctx context.Context) ([]byte, error) {
 
 // ReloadSchema makes the next query that needs to know the schema load it anew,
 // which a query that finds it wrong does by itself. Call it after a migration, as
-// PostgREST is told by NOTIFY pgrst. Loads are at least five seconds apart.
-func (b *Backend) ReloadSchema() { b.schema.Invalidate() }
+// PostgREST is told by NOTIFY pgrst. Loads are at least five seconds apart. The next
+// calls also look at the login role and at the settings of roles again.
+func (b *Backend) ReloadSchema() {
+	b.schema.Invalidate()
+	b.login.forget()
+}
 
 // loadSchema reads the schema as the login role: the statement is this library's
 // own and touches pg_catalog alone.
@@ -82,7 +86,7 @@ func (b *Backend) loadSchema(ctx context.Context, sql string, args []string) ([]
 // takes that. Where the query names what the schema lacks, the schema is
 // looked at once more: nothing has been sent yet, so this is no second try.
 func (b *Backend) compile(ctx context.Context, c *dbaccess.Call, t *try) (compile.Program, error) {
-	opts := compile.SQLOptions{Schema: b.schemaOf(c), Clock: true, MaxRows: b.cfg.MaxRows, Guard: true}
+	opts := compile.SQLOptions{Schema: b.schemaOf(c), Clock: true, MaxRows: b.cfg.MaxRows, Guard: true, Outcome: b.cfg.preRequest != ""}
 	if !compile.NeedsCatalog(c.Query) {
 		program, err := compile.SQL(c.Query, opts)
 		return program, compileFailure(err)

@@ -14,55 +14,98 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/query"
 )
 
-// The first statement of every batch makes the caller's settings, in PostgREST's
-// order, and reads the server's clock. Arguments are evaluated from left to right,
-// and concat keeps the values from travelling back. Names of one letter are no
-// memory to pgx.
-//
-// Its last column is the guard: it looks at who the statement runs as once the
-// role is set, and fails where that is still the login role. The text that it
-// fails with is no number whatever the role's name is; current_user keeps the
-// planner from finding that out ahead.
-const (
-	settingsHead = `select extract(epoch from pg_catalog.clock_timestamp())::float8 t,` +
-		`pg_catalog.length(pg_catalog.concat(`
-	settingsRead = `pg_catalog.set_config('transaction_read_only','on',true),`
-	settingsPath = `pg_catalog.set_config('search_path',$1,true),`
-	settingsTail = `pg_catalog.set_config('role',$2,true),` +
-		`pg_catalog.set_config('request.jwt.claims',$3,true),` +
-		`pg_catalog.set_config('request.method',$4,true),` +
-		`pg_catalog.set_config('request.path',pg_catalog.concat('/',$5::text),true),` +
-		`pg_catalog.set_config('request.headers','{}',true),` +
-		`pg_catalog.set_config('request.cookies','{}',true))) n,` +
-		`case when current_user operator(pg_catalog.=) session_user then ` +
-		`pg_catalog.concat('` + guardText + `',pg_catalog.substr(current_user::text,1,0))::int4 end g`
-
-	// The timeout of the DSN takes the place of the login role's.
-	settingsFixed = `pg_catalog.set_config('statement_timeout',$6,true),`
-	// That of the caller's deadline only shortens what is there, in milliseconds.
-	settingsCapped = `pg_catalog.set_config('statement_timeout',case when ` +
-		`pg_catalog.current_setting('statement_timeout')::interval operator(pg_catalog.>) interval '0' and ` +
-		`pg_catalog.current_setting('statement_timeout')::interval operator(pg_catalog.<) pg_catalog.concat($6::text,'ms')::interval ` +
-		`then pg_catalog.current_setting('statement_timeout') else $6::text end,true),`
-)
-
-// The statements of calls that set nothing of their own, by whether they may
-// write and by where their timeout comes from.
-var settingsSQL = [2][3]string{
-	{
-		settingsHead + settingsRead + settingsPath + settingsTail,
-		settingsHead + settingsRead + settingsPath + settingsFixed + settingsTail,
-		settingsHead + settingsRead + settingsPath + settingsCapped + settingsTail,
-	},
-	{
-		settingsHead + settingsPath + settingsTail,
-		settingsHead + settingsPath + settingsFixed + settingsTail,
-		settingsHead + settingsPath + settingsCapped + settingsTail,
-	},
-}
-
 // guardText is what the guard's error quotes.
 const guardText = "the call would run as the login role"
+
+// guard looks at who a statement runs as, and fails where that is the login role.
+// The text that it fails with is no number whatever the role's name is;
+// current_user keeps the planner from finding that out ahead.
+const guard = `case when current_user operator(pg_catalog.=) session_user then ` +
+	`pg_catalog.concat('` + guardText + `',pg_catalog.substr(current_user::text,1,0))::int4 end g`
+
+// shape is what the text of the settings' statement depends on.
+type shape struct {
+	write  bool   // the transaction may write
+	lookup string // an argument that applies the role's own settings, where they are not known
+	fixed  bool   // a timeout that those of the role and the function called override
+	role   int    // settings of the role that are known
+	more   int    // settings of the function called, and the time zone
+	limit  limit  // where the statement's timeout comes from
+}
+
+// Arguments of the settings' statement. Behind them come pairs of names and values,
+// first those of the role, then the timeouts.
+const (
+	argPath = iota
+	argRole
+	argClaims
+	argMethod
+	argRequestPath
+	argHeaders
+	argCookies
+	argCount
+)
+
+// sql makes the first statement of every batch. It makes the caller's settings, in
+// PostgREST's order, and reads the server's clock; its last column is the guard.
+// The function's arguments are evaluated from left to right, and concat keeps the
+// values from travelling back. Names of one letter are no memory to pgx.
+func (s shape) sql() string {
+	next := argCount
+	var b strings.Builder
+	set := func(name, value string) { b.WriteString("pg_catalog.set_config(" + name + "," + value + ",true),") }
+	arg := func(i int) string { return "$" + strconv.Itoa(i+1) }
+	pairs := func(n int) {
+		for range n {
+			set(arg(next), arg(next+1))
+			next += 2
+		}
+	}
+	b.WriteString("select extract(epoch from pg_catalog.clock_timestamp())::float8 t,pg_catalog.length(pg_catalog.concat(")
+	if !s.write {
+		set("'transaction_read_only'", "'on'")
+	}
+	set("'search_path'", arg(argPath))
+	if s.fixed {
+		set("'statement_timeout'", arg(next)+"::text")
+		next++
+	}
+	b.WriteString(s.lookup)
+	pairs(s.role)
+	set("'role'", arg(argRole)+"::text")
+	set("'request.jwt.claims'", arg(argClaims))
+	set("'request.method'", arg(argMethod))
+	set("'request.path'", "pg_catalog.concat('/',"+arg(argRequestPath)+"::text)")
+	set("'request.headers'", arg(argHeaders))
+	set("'request.cookies'", arg(argCookies))
+	pairs(s.more)
+	const now = "pg_catalog.current_setting('statement_timeout')"
+	switch s.limit {
+	case limitNone:
+	case limitFixed:
+		set("'statement_timeout'", arg(next))
+	case limitDeadline:
+		// It only shortens what is there, in milliseconds.
+		set("'statement_timeout'", "case when "+now+"::interval operator(pg_catalog.>) interval '0' and "+
+			now+"::interval operator(pg_catalog.<) pg_catalog.concat("+arg(next)+"::text,'ms')::interval then "+now+" else "+arg(next)+"::text end")
+	}
+	b.WriteString("'')) n," + guard)
+	return b.String()
+}
+
+// texts are the statements for a number of role settings, by whether they may write
+// and by where their timeout comes from. Few calls need another.
+type texts [2][3]string
+
+func newTexts(role int) *texts {
+	var t texts
+	for write := range t {
+		for from := range t[write] {
+			t[write][from] = shape{write: write == 1, role: role, limit: limit(from)}.sql()
+		}
+	}
+	return &t
+}
 
 // timeoutMargin is how much earlier than the caller the server gives up, so that
 // its answer still arrives.
@@ -94,82 +137,105 @@ func timeout(dsn time.Duration, deadline time.Time, hasDeadline bool, now time.T
 	return 0, limitNone
 }
 
-// settings are those of one call's transaction.
+// settings are those of one transaction. They are made in three steps: settingsOf,
+// program, and opening once there is a connection.
 type settings struct {
-	args  []string // of the statement
+	role  string
+	args  []string // of the statement, without the timeouts
 	write bool     // the transaction may write
-	more  string   // set_config of what only few calls set; its arguments follow the first five
-	// isolation is a statement that must come first, "" for none.
-	isolation string
-	// timed says that the function called has a timeout of its own.
-	timed bool
+	more  []string // names and values of what only few calls set
+	// level is the isolation level that the function called has, "" for none.
+	level string
+	timed bool // the function called has a timeout of its own
+	login loginState
+	// begun says that a BEGIN has come before, with the isolation level that is
+	// wanted.
+	begun bool
 }
 
-// settingsOf collects the settings but for the timeout.
-func (b *Backend) settingsOf(c *dbaccess.Call, path string) (settings, error) {
+// settingsOf collects a call's settings, with the search path of its schema. It
+// fails for an identity that is not valid, and where the login role has been
+// refused.
+func (b *Backend) settingsOf(c *dbaccess.Call, searchPath string) (settings, error) {
+	s := settings{role: c.Identity.Role, login: b.login.state(c.Identity.Role, time.Now())}
+	if s.login.faults != nil {
+		return settings{}, loginFailure(s.login.faults)
+	}
 	claims, err := c.Identity.ClaimsWithRole()
 	if err != nil {
-		return settings{}, err
+		return settings{}, identityFailure(c, err)
 	}
-	s := settings{args: make([]string, 0, 6)}
-	s.args = append(s.args, path, c.Identity.Role, string(claims), method(c.Query), requestPath(c.Query))
+	pairs := s.login.role.pairs
+	s.args = append(make([]string, 0, argCount+1+len(pairs)), searchPath, s.role, string(claims), method(c.Query), requestPath(c.Query),
+		compile.HeadersSetting(c.Headers), compile.CookiesSetting(c.Headers))
+	s.args = append(s.args, pairs...)
 	return s, nil
 }
 
 // program adds what the compiled query asks for.
 func (s *settings) program(q *query.Spec, p *compile.Program) {
 	s.write = !p.ReadOnly
-	if len(p.Settings) == 0 && q.TimeZone == "" {
-		return
-	}
-	var b strings.Builder
-	set := func(name, value string) {
-		b.WriteString("pg_catalog.set_config($" + strconv.Itoa(len(s.args)+1) + ",$" + strconv.Itoa(len(s.args)+2) + ",true),")
-		s.args = append(s.args, name, value)
+	if q.TimeZone != "" {
+		s.more = append(s.more, "timezone", q.TimeZone)
 	}
 	for _, f := range p.Settings {
 		switch f.Name {
 		case "default_transaction_isolation":
-			s.isolation = isolation[strings.ToLower(f.Value)]
+			s.level = level(f.Value)
 			continue
 		case "statement_timeout":
 			s.timed = true
 		}
-		set(f.Name, f.Value)
+		s.more = append(s.more, f.Name, f.Value)
 	}
-	if q.TimeZone != "" {
-		set("timezone", q.TimeZone)
-	}
-	s.more = b.String()
 }
 
-// isolation has the statement for each level. A setting of the transaction comes
-// too late, once a statement has run in it.
-var isolation = map[string]string{
-	"serializable":     "set transaction isolation level serializable",
-	"repeatable read":  "set transaction isolation level repeatable read",
-	"read committed":   "set transaction isolation level read committed",
-	"read uncommitted": "set transaction isolation level read uncommitted",
+// level is the isolation level that PostgREST takes a setting for.
+func level(setting string) string {
+	switch l := strings.ToLower(setting); l {
+	case "serializable", "repeatable read":
+		return l
+	}
+	return readCommitted
 }
 
-// statement makes the statement, with the timeout.
+const readCommitted = "read committed"
+
+// statement makes the statement, with the timeout. What is known of the role's own
+// settings is in it.
 func (s *settings) statement(d time.Duration, from limit) compile.Statement {
-	write := 0
-	if s.write {
-		write = 1
-	}
-	sql := settingsSQL[write][from]
-	if s.more != "" {
-		// They come before the timeout, which looks at what is set.
-		before, after, _ := strings.Cut(sql, settingsPath)
-		sql = before + settingsPath + s.more + strings.ReplaceAll(after, "$6", "$"+strconv.Itoa(len(s.args)+1))
-	}
-	args := s.args
+	args := append(s.args, s.more...)
 	if from != limitNone {
-		args = append(args, strconv.FormatInt(d.Milliseconds(), 10))
+		args = append(args, milliseconds(d))
 	}
-	return compile.Statement{SQL: sql, Args: args}
+	known := s.login.role
+	switch {
+	case len(s.more) > 0:
+		text := shape{write: s.write, role: len(known.pairs) / 2, more: len(s.more) / 2, limit: from}
+		return compile.Statement{SQL: text.sql(), Args: args}
+	case s.write:
+		return compile.Statement{SQL: known.texts[1][from], Args: args}
+	}
+	return compile.Statement{SQL: known.texts[0][from], Args: args}
 }
+
+// lookup makes the statement where the role's own settings are not known, and so
+// come from where the server has them. They override a timeout of the DSN's, which is
+// 0 for none.
+func (s *settings) lookup(version string, dsn, d time.Duration, from limit) compile.Statement {
+	text := shape{lookup: forVersion(version, roleSettingsApplied), write: s.write, fixed: dsn > 0, more: len(s.more) / 2, limit: from}
+	args := s.args[:argCount:argCount]
+	if dsn > 0 {
+		args = append(args, milliseconds(dsn))
+	}
+	args = append(args, s.more...)
+	if from != limitNone {
+		args = append(args, milliseconds(d))
+	}
+	return compile.Statement{SQL: text.sql(), Args: args}
+}
+
+func milliseconds(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
 // method is that of the request that PostgREST would get.
 func method(s *query.Spec) string {

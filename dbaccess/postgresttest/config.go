@@ -39,6 +39,9 @@ type Config struct {
 	// ExtraSearchPath are schemas whose functions and operators are found:
 	// PostgREST's db-extra-search-path. Defaults to DefaultSchema.
 	ExtraSearchPath []string
+	// PreRequest is a function without arguments, as schema.name, that runs before
+	// each query: PostgREST's db-pre-request. Defaults to none.
+	PreRequest string
 	// MaxRows cuts every answer short: PostgREST's db-max-rows. Defaults to 0, no
 	// limit; Supabase has 1000.
 	MaxRows int64
@@ -114,6 +117,9 @@ func (c Config) validate() (*pgconn.Config, auth.Verifier, error) {
 	}
 	if slices.Contains(c.Schemas, "") || slices.Contains(c.ExtraSearchPath, "") {
 		errs = append(errs, errors.New("Config.Schemas and Config.ExtraSearchPath must not have an empty name"))
+	}
+	if strings.HasPrefix(c.PreRequest, ".") || strings.HasSuffix(c.PreRequest, ".") {
+		errs = append(errs, errors.New("Config.PreRequest must be the name of a function, schema.name"))
 	}
 	if c.MaxRows < 0 {
 		errs = append(errs, errors.New("Config.MaxRows must be positive, or 0 for no limit"))

@@ -167,7 +167,7 @@ func (h *Handler) plan(r *http.Request, id auth.Identity, p *parse.Parsed) (tran
 		}
 		p.Prefer.Timezone = ""
 	}
-	program, err := compile.SQL(&p.Spec, compile.SQLOptions{Schema: p.Spec.Schema, MaxRows: h.cfg.MaxRows, Catalog: k.schema})
+	program, err := compile.SQL(&p.Spec, compile.SQLOptions{Schema: p.Spec.Schema, MaxRows: h.cfg.MaxRows, Catalog: k.schema, Outcome: true})
 	if err != nil {
 		return transaction{}, compileFailure(err)
 	}
@@ -179,7 +179,7 @@ func (h *Handler) plan(r *http.Request, id auth.Identity, p *parse.Parsed) (tran
 		return transaction{}, tokenFailure(&auth.TokenError{Code: auth.CodeTokenClaims, Reason: "Parsing claims failed"})
 	}
 	tx := transaction{
-		readOnly: program.ReadOnly, program: program,
+		isolation: k.levels[id.Role], readOnly: program.ReadOnly, request: preRequest(h.cfg.PreRequest), program: program,
 		rollback: p.Spec.Write != nil && p.Spec.Write.Rollback || p.Spec.Call != nil && p.Spec.Call.Rollback,
 		condemned: func(r row) bool {
 			reply := h.reply(p, &program, r)
@@ -187,12 +187,11 @@ func (h *Handler) plan(r *http.Request, id auth.Identity, p *parse.Parsed) (tran
 		},
 	}
 	for _, s := range program.Settings {
-		settings = append(settings, setting{s.Name, s.Value})
-	}
-	for _, s := range settings {
-		if strings.EqualFold(s.name, "default_transaction_isolation") {
-			tx.isolation = s.value // the function's, if it has one, comes last
+		if s.Name == defaultLevel {
+			tx.isolation = s.Value // instead of the role's
+			continue
 		}
+		settings = append(settings, setting{s.Name, s.Value})
 	}
 	tx.settings = settings
 	return tx, nil

@@ -3,7 +3,10 @@ package postgresttest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/jackc/pgx/v5/pgconn"
@@ -16,6 +19,7 @@ import (
 type known struct {
 	schema    *catalog.Catalog
 	roles     map[string][]setting // what ALTER ROLE … SET gave the roles that the login may become
+	levels    map[string]string    // of them, the isolation level
 	timezones map[string]bool
 }
 
@@ -52,17 +56,33 @@ func (p *pool) forget() {
 	p.knowledge.loaded = nil
 }
 
+// defaultLevel is the setting that is the level of a transaction's isolation.
+const defaultLevel = "default_transaction_isolation"
+
 // roleSettings are those that the login role may set: SET ROLE does not apply
 // them by itself.
+// Source: PostgREST v16.2, src/library/PostgREST/Config/Database.hs, queryRoleSettings
 const roleSettings = `
 select r.rolname, s.name, substr(c.entry, strpos(c.entry, '=') + 1)
 from pg_catalog.pg_auth_members m
 join pg_catalog.pg_roles r on r.oid = m.roleid
 join pg_catalog.pg_roles me on me.oid = m.member
 cross join unnest(r.rolconfig) with ordinality as c (entry, n)
-join pg_catalog.pg_settings s on lower(s.name) = lower(split_part(c.entry, '=', 1))
-where me.rolname = current_user and s.context = 'user'
+join pg_catalog.pg_settings s on s.name = split_part(c.entry, '=', 1)
+where me.rolname = current_user and (s.context = 'user' %s)
 order by r.rolname, c.n`
+
+// grantedSettings are others that the login role may set, from Postgres 15 on.
+const grantedSettings = "or has_parameter_privilege(me.oid, s.name, 'set')"
+
+func roleSettingsSQL(conn *pgconn.PgConn) string {
+	granted := ""
+	major, _, _ := strings.Cut(conn.ParameterStatus("server_version"), ".")
+	if n, err := strconv.Atoi(major); err == nil && n >= 15 {
+		granted = grantedSettings
+	}
+	return fmt.Sprintf(roleSettings, granted)
+}
 
 func (p *pool) learn(ctx context.Context) (*known, error) {
 	conn, err := p.acquire(ctx)
@@ -70,17 +90,21 @@ func (p *pool) learn(ctx context.Context) (*known, error) {
 		return nil, err
 	}
 	defer func() { p.release(conn) }()
-	k := &known{roles: map[string][]setting{}, timezones: map[string]bool{}}
+	k := &known{roles: map[string][]setting{}, levels: map[string]string{}, timezones: map[string]bool{}}
 	if k.schema, err = p.learnSchema(ctx, conn); err != nil {
 		return nil, err
 	}
-	res := conn.ExecParams(ctx, roleSettings, nil, nil, nil, nil).Read()
+	res := conn.ExecParams(ctx, roleSettingsSQL(conn), nil, nil, nil, nil).Read()
 	if res.Err != nil {
 		return nil, res.Err
 	}
 	for _, r := range res.Rows {
-		role := string(r[0])
-		k.roles[role] = append(k.roles[role], setting{name: string(r[1]), value: string(r[2])})
+		role, s := string(r[0]), setting{name: string(r[1]), value: string(r[2])}
+		if s.name == defaultLevel {
+			k.levels[role] = s.value
+			continue
+		}
+		k.roles[role] = append(k.roles[role], s)
 	}
 	res = conn.ExecParams(ctx, "select name from pg_catalog.pg_timezone_names", nil, nil, nil, nil).Read()
 	if res.Err != nil {

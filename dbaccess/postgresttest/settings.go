@@ -1,11 +1,14 @@
 package postgresttest
 
 import (
+	"maps"
 	"net/http"
-	"slices"
 	"strings"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/twinpath/twinpath/dbaccess/auth"
+	"github.com/twinpath/twinpath/dbaccess/internal/compile"
 	"github.com/twinpath/twinpath/dbaccess/internal/parse"
 )
 
@@ -23,8 +26,8 @@ func (h *Handler) settings(r *http.Request, id auth.Identity, p *parse.Parsed, k
 		setting{"request.jwt.claims", string(claims)},
 		setting{"request.method", r.Method},
 		setting{"request.path", r.URL.EscapedPath()},
-		setting{"request.headers", string(headers(r))},
-		setting{"request.cookies", string(cookies(r))},
+		setting{"request.headers", headers(r)},
+		setting{"request.cookies", compile.CookiesSetting(r.Header)},
 	)
 	if p.Prefer.Timezone != "" {
 		s = append(s, setting{"timezone", p.Prefer.Timezone})
@@ -44,22 +47,22 @@ func searchPath(schema string, extra []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// headers are the request's, by names in lower case, but for the cookies.
-func headers(r *http.Request) []byte {
-	m := make(map[string]string, len(r.Header)+1)
-	for name, values := range r.Header {
-		if name != "Cookie" && len(values) > 0 {
-			m[strings.ToLower(name)] = values[0]
-		}
-	}
-	m["host"] = r.Host // net/http keeps it apart
-	return encode(m)
+// headers are the request's.
+func headers(r *http.Request) string {
+	h := maps.Clone(r.Header)
+	h["Host"] = []string{r.Host} // net/http keeps it apart
+	return compile.HeadersSetting(h)
 }
 
-func cookies(r *http.Request) []byte {
-	m := map[string]string{}
-	for _, c := range slices.Backward(r.Cookies()) { // of one name the first counts
-		m[c.Name] = c.Value
+// preRequest makes the statement that runs the function of that name: what stands
+// before the first dot is the schema.
+func preRequest(name string) string {
+	if name == "" {
+		return ""
 	}
-	return encode(m)
+	function := pgx.Identifier{name}
+	if schema, inSchema, ok := strings.Cut(name, "."); ok {
+		function = pgx.Identifier{schema, inSchema}
+	}
+	return "select " + function.Sanitize() + "()"
 }

@@ -18,6 +18,7 @@ type transaction struct {
 	isolation string // "" for read committed
 	readOnly  bool
 	settings  []setting
+	request   string // the pre-request function's statement, "" for none
 	program   compile.Program
 	// condemned says whether what the request did is to be undone, because of what
 	// it yielded. Nil never does.
@@ -46,8 +47,8 @@ type database interface {
 	close()
 }
 
-// run makes PostgREST's four trips, one after the other, and a fifth where the
-// request wants to be undone.
+// run makes PostgREST's four trips, one after the other, and others where there is a
+// pre-request function, or the request wants to be undone.
 func (p *pool) run(ctx context.Context, tx transaction) (r row, err error) {
 	conn, err := p.acquire(ctx)
 	if err != nil {
@@ -68,6 +69,11 @@ func (p *pool) run(ctx context.Context, tx transaction) (r row, err error) {
 	}()
 	if err := exec(ctx, conn, setConfig(tx.settings)); err != nil {
 		return row{}, err
+	}
+	if tx.request != "" {
+		if err := exec(ctx, conn, compile.Statement{SQL: tx.request}); err != nil {
+			return row{}, err
+		}
 	}
 	if r, err = runProgram(ctx, conn, tx.program); err != nil {
 		return row{}, err

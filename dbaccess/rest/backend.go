@@ -84,7 +84,7 @@ func (b *Backend) do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, e
 	if err != nil {
 		return nil, compileError(err)
 	}
-	how := sending{start: start}
+	how := sending{start: start, forwarded: c.Headers}
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, b.cfg.Timeout)

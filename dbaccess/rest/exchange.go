@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -102,6 +103,7 @@ func (x *exchange) httpRequest(r *http.Request) (*http.Request, error) {
 // headers are all that the request has, each once.
 func (x *exchange) headers(r *http.Request) http.Header {
 	h := make(http.Header, 8)
+	maps.Copy(h, x.forwarded)      // those of our own replace them
 	values := make([]string, 0, 6) // one array for them all
 	set := func(name, value string) {
 		if value != "" {
@@ -115,7 +117,7 @@ func (x *exchange) headers(r *http.Request) http.Header {
 	set("Content-Type", x.request.ContentType)
 	set("Apikey", x.backend.cfg.APIKey)
 	set("Authorization", x.authorization)
-	if client := r.Header["X-Client-Info"]; client != nil {
+	if client := r.Header["X-Client-Info"]; client != nil && h["X-Client-Info"] == nil {
 		h["X-Client-Info"] = client
 	}
 	return h

@@ -315,3 +315,32 @@ func TestRedirectIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// Headers of the caller's own request go along, and replace none of our own.
+func TestForwardedHeaders(t *testing.T) {
+	t.Parallel()
+	var got http.Header
+	b := backend(t, func(w http.ResponseWriter, r *http.Request) {
+		got = r.Header
+		rows(w, r)
+	}, func(c *rest.Config) { c.APIKey = "sesame" })
+	c := call(query.From("companies"))
+	c.Headers = http.Header{
+		"X-Tenant": {"acme", "globex"}, "Cookie": {"a=1; b=2"}, "User-Agent": {"curl/8"}, "X-Client-Info": {"app/1"},
+		"Accept": {"text/csv"}, "Apikey": {"stolen"},
+	}
+	before := c.Headers.Clone()
+	if _, err := b.Do(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+	want := http.Header{
+		"X-Tenant": {"acme", "globex"}, "Cookie": {"a=1; b=2"}, "User-Agent": {"curl/8"}, "X-Client-Info": {"app/1"},
+		"Accept": {"application/json"}, "Apikey": {"sesame"}, "Accept-Encoding": {"gzip"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(before, c.Headers); diff != "" {
+		t.Errorf("the call's headers have changed (-before +after):\n%s", diff)
+	}
+}

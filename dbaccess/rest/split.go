@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"context"
+	"net/http"
 	"strings"
 	"time"
 
@@ -232,5 +233,6 @@ func inner(res *dbaccess.Result) ([]byte, int64) {
 type sending struct {
 	start         time.Time
 	authorization string
-	bounded       bool // by Config.Timeout, for want of a deadline
+	forwarded     http.Header // of the caller's own request
+	bounded       bool        // by Config.Timeout, for want of a deadline
 }
