@@ -17,6 +17,7 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/auth"
 	"github.com/twinpath/twinpath/dbaccess/auth/jwt"
 	"github.com/twinpath/twinpath/dbaccess/direct"
+	"github.com/twinpath/twinpath/dbaccess/latency"
 	"github.com/twinpath/twinpath/dbaccess/rest"
 	"github.com/twinpath/twinpath/example-app/internal/site"
 	"github.com/twinpath/twinpath/example-app/internal/stack"
@@ -93,6 +94,7 @@ type running struct {
 
 // start brings everything up, in the order of its dependence, and returns the site.
 func (r *running) start(ctx context.Context, getenv func(string) string, lookPath func(string) (string, error)) (http.Handler, error) {
+	started := time.Now()
 	tel, err := newTelemetry(ctx, getenv("SENTRY_DSN"))
 	if err != nil {
 		return nil, err
@@ -110,7 +112,8 @@ func (r *running) start(ctx context.Context, getenv func(string) string, lookPat
 		return nil, err
 	}
 	flag := site.NewFlag(r.flags.path)
-	db, err := openDB(ctx, st, flag, tokens, r.logger)
+	report := latency.NewRecorder(latency.RecorderConfig{})
+	db, own, err := openDB(ctx, st, flag, tokens, report, r.logger)
 	if err != nil {
 		return nil, err
 	}
@@ -119,37 +122,45 @@ func (r *running) start(ctx context.Context, getenv func(string) string, lookPat
 	if err != nil {
 		return nil, err
 	}
+	modes, closeModes, err := probeModes(ctx, st, own)
+	if err != nil {
+		return nil, err
+	}
+	r.stops = append(r.stops, closeModes)
 	r.say.line("flag", "%s: %s; the page changes it", site.FlagName, flag.Setting().Describe())
 
 	return site.New(site.Config{
 		DB: db, Flag: flag, Tokens: tokens, Hub: tel.hub, Traces: tel.traces, TracesGo: tel.where,
 		Companies: companies, Parts: r.parts, Notices: r.notices, Logger: r.logger,
+		Modes: modes, Report: report, Started: started,
 	})
 }
 
-// openDB makes the facade's DB on both paths.
-func openDB(ctx context.Context, st *stack.Stack, flag *site.Flag, tokens *jwt.HS256, logger *slog.Logger) (*dbaccess.DB, error) {
+// openDB makes the facade's DB on both paths, and tells the paths.
+func openDB(
+	ctx context.Context, st *stack.Stack, flag *site.Flag, tokens *jwt.HS256, report *latency.Recorder, logger *slog.Logger,
+) (*dbaccess.DB, paths, error) {
 	restPath, err := rest.New(rest.Config{URL: st.RESTURL, APIKey: st.APIKey, Schema: stock.Schema, Signer: tokens})
 	if err != nil {
-		return nil, err
+		return nil, paths{}, err
 	}
 	directPath, err := direct.New(direct.Config{DSN: st.PoolerDSN, Schema: stock.Schema})
 	if err != nil {
-		return nil, err
+		return nil, paths{}, err
 	}
 	db, err := dbaccess.New(dbaccess.Config{
 		REST: restPath, Direct: directPath, Router: flag.Router(),
 		Default:   &auth.Identity{Role: stock.RoleAnon}, // whoever isn't signed in reads what is public
-		Observers: []dbaccess.Observer{tracing.NewObserver(tracing.Always()), site.CallObserver()},
+		Observers: []dbaccess.Observer{tracing.NewObserver(tracing.Always()), site.CallObserver(), report},
 		Logger:    logger,
 	})
 	if err != nil {
-		return nil, err
+		return nil, paths{}, err
 	}
 	if err := db.Start(ctx); err != nil {
-		return nil, errors.Join(err, db.Close(context.WithoutCancel(ctx)))
+		return nil, paths{}, errors.Join(err, db.Close(context.WithoutCancel(ctx)))
 	}
-	return db, nil
+	return db, paths{restPath, directPath}, nil
 }
 
 func (r *running) report(p stack.Part) {

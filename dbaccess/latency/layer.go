@@ -11,7 +11,9 @@ import (
 // add up to the whole.
 type Layers struct {
 	// App is the facade, the compiler and the decoder, and phases of a backend that
-	// is neither rest nor direct.
+	// is neither rest nor direct. A first query on direct that has to wait for the
+	// schema to be read, over a connection that may have to be made, waits here:
+	// it is the compiler that waits.
 	App time.Duration
 	// Pool is coming by a connection: the wait for one, and making one (names, TCP,
 	// TLS, authentication).
@@ -24,8 +26,7 @@ type Layers struct {
 	// the network and the database included.
 	PostgREST time.Duration
 	// Database is, on direct, the time between the first and the last statement by
-	// the server's clock, and reading the schema where a query had to wait for that.
-	// On rest it is PostgREST's account of its transaction, its trips to the
+	// the server's clock. On rest it is PostgREST's account of its transaction, its trips to the
 	// database and its wait for a connection included.
 	Database time.Duration
 }
@@ -64,7 +65,7 @@ func (l *Layers) of(p *dbaccess.Phase) *time.Duration {
 		return &l.Pool
 	case dbaccess.PhaseNetwork, dbaccess.PhaseRows, dbaccess.PhaseSend, dbaccess.PhaseBody:
 		return &l.Network
-	case dbaccess.PhaseDatabase, dbaccess.PhaseCatalog, postgrest + "transaction":
+	case dbaccess.PhaseDatabase, postgrest + "transaction":
 		return &l.Database
 	case dbaccess.PhaseWait:
 		if len(p.Children) > 0 {

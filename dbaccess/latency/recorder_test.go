@@ -243,7 +243,7 @@ func TestLayersOf(t *testing.T) {
 		{"none", nil, latency.Layers{}},
 		{"rest, timed", timed, latency.Layers{App: 6 * ms, Pool: 2 * ms, Network: 27 * ms, PostgREST: 10 * ms, Database: 20 * ms}},
 		{"rest, not timed", chain(start, dbaccess.PhaseConnect, 9, dbaccess.PhaseWait, 50), latency.Layers{Pool: 9 * ms, PostgREST: 50 * ms}},
-		{"direct, connecting", connecting, latency.Layers{App: ms, Pool: 30 * ms, Network: 7 * ms, Database: 13 * ms}},
+		{"direct, connecting", connecting, latency.Layers{App: 8 * ms, Pool: 30 * ms, Network: 7 * ms, Database: 6 * ms}},
 		{"another backend's", chain(start, "guesswork", 3), latency.Layers{App: 3 * ms}},
 	} {
 		got := latency.LayersOf(tt.phases)

@@ -76,7 +76,7 @@ func (s *Site) home(c echo.Context) error {
 		"Ticker": ticker, "Companies": s.cfg.Companies, "Widgets": widgets(ticker), "AsOf": stock.AsOf,
 		"Users": demoUsers(), "User": s.userOf(c),
 		"Flag": setting.String(), "FlagName": FlagName, "FlagWords": setting.Describe(), "Percent": percent,
-		"Notices": s.cfg.Notices, "Parts": s.cfg.Parts,
+		"Notices": s.cfg.Notices, "Parts": s.cfg.Parts, "Instruments": s.instrumentsFor(c),
 	})
 }
 

@@ -9,12 +9,14 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"time"
 
 	"github.com/getsentry/sentry-go"
 	"github.com/labstack/echo/v4"
 
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/auth"
+	"github.com/twinpath/twinpath/dbaccess/latency"
 	"github.com/twinpath/twinpath/example-app/internal/waterfall"
 )
 
@@ -43,6 +45,13 @@ type Config struct {
 	// Parts says on the home page what the site runs on, Notices what is out of the ordinary.
 	// Defaults to nothing.
 	Parts, Notices []string
+	// Modes are the ways that the probes below /api/debug compare. Defaults to none, and then there are
+	// no probes.
+	Modes map[string]latency.Mode
+	// Report is shown at /api/debug/report. It must be among the DB's observers. Defaults to none.
+	Report *latency.Recorder
+	// Started is when the process started, for the probes. Defaults to when the site was made.
+	Started time.Time
 	// Logger gets failed requests. Defaults to slog.Default.
 	Logger *slog.Logger
 }
@@ -82,6 +91,9 @@ func New(cfg Config) (*Site, error) {
 	s.echo.HTTPErrorHandler = s.handleError
 	s.echo.Use(s.recovered, secureHeaders, sameOrigin)
 	s.routes(static)
+	if err := s.debugRoutes(); err != nil {
+		return nil, fmt.Errorf("site: %w", err)
+	}
 	return s, nil
 }
 
@@ -101,7 +113,6 @@ func (s *Site) routes(static fs.FS) {
 
 	// Without a trace of their own, which would push those of the widgets out.
 	read("/api/home", s.homeJSON)
-	read("/api/debug/traces", s.tracesJSON)
 
 	// Each route has the middlewares itself. A group with middlewares answers 404 to all that it has no
 	// route for, and so to methods that should get 405.

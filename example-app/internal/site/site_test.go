@@ -35,6 +35,16 @@ func (backend) Close(context.Context) error { return nil }
 
 // newSite makes a site on a backend, without servers.
 func newSite(b dbaccess.Backend) (*site.Site, *waterfall.Recorder, error) {
+	return newSiteAnd(b, func(*site.Config) {})
+}
+
+// newSiteWith makes one with a config that is changed.
+func newSiteWith(b dbaccess.Backend, change func(*site.Config)) (*site.Site, error) {
+	s, _, err := newSiteAnd(b, change)
+	return s, err
+}
+
+func newSiteAnd(b dbaccess.Backend, change func(*site.Config)) (*site.Site, *waterfall.Recorder, error) {
 	flag := site.NewFlag(site.Setting{Fixed: dbaccess.Direct})
 	db, err := dbaccess.New(dbaccess.Config{
 		REST: b, Direct: b, Router: flag.Router(), Default: &auth.Identity{Role: "anon"},
@@ -54,10 +64,12 @@ func newSite(b dbaccess.Backend) (*site.Site, *waterfall.Recorder, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := site.New(site.Config{
+	cfg := site.Config{
 		DB: db, Flag: flag, Tokens: tokens, Hub: sentry.NewHub(client, sentry.NewScope()), Traces: traces,
 		Companies: []site.CompanyName{{Ticker: "AAA", Name: `<script>alert("x")</script>`}}, TracesGo: "kept here",
-	})
+	}
+	change(&cfg)
+	s, err := site.New(cfg)
 	return s, traces, err
 }
 
@@ -104,7 +116,7 @@ func TestDatabaseErrors(t *testing.T) {
 			if tr := traces.Traces(); len(tr) != 1 || tr[0].Name != "GET /api/sectors" {
 				t.Errorf("traces: %+v", tr)
 			}
-			if strings.Contains(get(t, s, "/api/debug/traces").Body.String(), "canary") {
+			if strings.Contains(local(t, s, http.MethodGet, "/api/debug/traces").Body.String(), "canary") {
 				t.Error("the trace repeats the server's words")
 			}
 		})
