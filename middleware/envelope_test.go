@@ -56,6 +56,25 @@ func newSentryServer(t *testing.T) *sentryServer {
 	return s
 }
 
+// hub is one whose client sends to the server.
+func (s *sentryServer) hub(t *testing.T, change func(*sentry.ClientOptions)) *sentry.Hub {
+	t.Helper()
+	opts := sentry.ClientOptions{
+		Dsn:           strings.Replace(s.URL, "http://", "http://key@", 1) + "/1",
+		EnableTracing: true, TracesSampleRate: 1,
+		HTTPTransport: &http.Transport{DisableKeepAlives: true},
+	}
+	if change != nil {
+		change(&opts)
+	}
+	client, err := sentry.NewClient(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(client.Close)
+	return sentry.NewHub(client, sentry.NewScope())
+}
+
 // take parses an envelope: a header, then a header and a payload for each item.
 // Source: https://develop.sentry.dev/sdk/data-model/envelopes/
 func (s *sentryServer) take(t *testing.T, envelope []byte) {
