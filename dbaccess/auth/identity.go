@@ -12,7 +12,9 @@ import (
 )
 
 // Identity is who a call acts as. It prints as its role alone: claims and token
-// are left out by every fmt verb, by slog and by encoding/json.
+// are left out by every fmt verb, by slog and by encoding/json, unless it is in an
+// unexported field of another struct, where fmt asks no value how to print: keep a
+// pointer there.
 type Identity struct {
 	// Role is the Postgres role whose rights apply. Required.
 	Role string
@@ -133,12 +135,15 @@ type ctxKey struct{}
 // With returns a context whose database calls act as id. The caller vouches for
 // it: nothing is verified here.
 func With(ctx context.Context, id Identity) context.Context {
-	return context.WithValue(ctx, ctxKey{}, id)
+	return context.WithValue(ctx, ctxKey{}, &id) // a pointer, which fmt does not follow into a context
 }
 
 // From returns the identity that calls with ctx act as, and whether there is
 // one.
 func From(ctx context.Context) (Identity, bool) {
-	id, ok := ctx.Value(ctxKey{}).(Identity)
-	return id, ok
+	id, ok := ctx.Value(ctxKey{}).(*Identity)
+	if !ok {
+		return Identity{}, false
+	}
+	return *id, true
 }

@@ -17,33 +17,39 @@ import (
 // be read in more than one way: repeated names (RFC 7519, section 4) and text
 // that isn't UTF-8.
 func members(object []byte) (map[string]json.RawMessage, bool) {
-	if !utf8.Valid(object) {
+	if !utf8.Valid(object) || !bytes.HasPrefix(bytes.TrimLeft(object, " \t\r\n"), []byte("{")) {
 		return nil, false
 	}
-	d := json.NewDecoder(bytes.NewReader(object))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+	var m map[string]json.RawMessage
+	if json.Unmarshal(object, &m) != nil {
 		return nil, false
 	}
-	m := map[string]json.RawMessage{}
-	for d.More() {
-		t, err := d.Token()
-		if err != nil {
-			return nil, false
+	return m, len(m) == countMembers(object)
+}
+
+// countMembers counts the members of valid JSON, repeated ones too: the colons that
+// are in no text and no inner object.
+func countMembers(object []byte) int {
+	n, depth := 0, 0
+	for i := 0; i < len(object); i++ {
+		switch object[i] {
+		case '"':
+			for i++; object[i] != '"'; i++ {
+				if object[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case ':':
+			if depth == 1 {
+				n++
+			}
 		}
-		name, ok := t.(string)
-		if _, repeated := m[name]; !ok || repeated {
-			return nil, false
-		}
-		var v json.RawMessage
-		if d.Decode(&v) != nil {
-			return nil, false
-		}
-		m[name] = v
 	}
-	if _, err := d.Token(); err != nil { // the closing brace
-		return nil, false
-	}
-	return m, json.Valid(object) // nothing may follow
+	return n
 }
 
 // putRole sets the role at a path, making the objects on the way. An array gets it

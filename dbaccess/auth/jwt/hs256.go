@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -23,7 +22,7 @@ type HS256 struct {
 
 type hs256 struct {
 	rules    rules
-	secret   []byte
+	secret   hidden
 	lifetime time.Duration
 }
 
@@ -39,7 +38,7 @@ func NewHS256(cfg Config) (*HS256, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &HS256{&hs256{rules: r, secret: slices.Clone(cfg.Secret), lifetime: cfg.Lifetime}}, nil
+	return &HS256{&hs256{rules: r, secret: hide(cfg.Secret), lifetime: cfg.Lifetime}}, nil
 }
 
 // Verify returns the identity that a token proves: its role, its claims byte by
@@ -51,7 +50,7 @@ func (h *HS256) Verify(_ context.Context, token string) (auth.Identity, error) {
 		return auth.Identity{}, err
 	}
 	// There is one key, so that what the token calls it does not matter.
-	if t.alg != algHS256 || jwt.SigningMethodHS256.Verify(t.signed, t.signature, h.secret) != nil {
+	if t.alg != algHS256 || jwt.SigningMethodHS256.Verify(t.signed, t.signature, h.secret()) != nil {
 		return auth.Identity{}, errKey
 	}
 	return h.rules.identity(token, &t)
@@ -61,7 +60,7 @@ func (h *HS256) Verify(_ context.Context, token string) (auth.Identity, error) {
 // expiry after Config.Lifetime unless the claims have one. A token that id has
 // already is not looked at.
 //
-// It takes a few microseconds, a thousandth of the call that needs the token, so
+// It takes some ten microseconds, and the call that needs the token a thousand or more, so
 // that nothing is kept.
 func (h *HS256) Sign(_ context.Context, id auth.Identity) (string, error) {
 	id.Token = ""
@@ -91,7 +90,7 @@ func (h *HS256) Sign(_ context.Context, id auth.Identity) (string, error) {
 		return "", err
 	}
 	// SignedString's errors concern the key's type and the encoder alone.
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claimSet(claims)).SignedString(h.secret)
+	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claimSet(claims)).SignedString(h.secret())
 	if err != nil {
 		return "", fmt.Errorf("jwt: the claims of role %q can't be signed", id.Role)
 	}

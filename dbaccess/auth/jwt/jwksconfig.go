@@ -150,7 +150,7 @@ func (c JWKSConfig) validate() (r rules, address *url.URL, static []key, err err
 	}
 	if len(c.Secret) > 0 {
 		errs = append(errs, checkSecret(c.Secret, "leave it out where there is none"))
-		static = append(static, key{algorithms: []string{algHS256}, material: slices.Clone(c.Secret)})
+		static = append(static, key{algorithms: []string{algHS256}, material: hide(c.Secret)})
 	}
 	for _, d := range []struct {
 		name  string

@@ -116,6 +116,6 @@ func (k key) symmetric(m jwkset.JWKMarshal) (key, string) {
 	default:
 		return key{}, "is a secret for an algorithm that takes none"
 	}
-	k.material = secret
+	k.material = hide(secret)
 	return k, ""
 }

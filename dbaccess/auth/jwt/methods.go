@@ -62,7 +62,24 @@ type key struct {
 	kid        string
 	hasKid     bool
 	algorithms []string
-	material   any // as the signing method wants it
+	material   any // as the signing method wants it, or hidden
+}
+
+// hidden is a secret of which fmt prints the address at most, whatever it is asked.
+type hidden func() []byte
+
+func hide(secret []byte) hidden {
+	secret = slices.Clone(secret)
+	return func() []byte { return secret }
+}
+
+// verify returns nil when the key signed the token.
+func (k *key) verify(t *compact) error {
+	material := k.material
+	if secret, ok := material.(hidden); ok {
+		material = secret()
+	}
+	return methodOf(t.alg).Verify(t.signed, t.signature, material)
 }
 
 // fits says whether the key may verify the token. As in PostgREST a token that
@@ -77,7 +94,7 @@ func verifies(keys []key, t *compact) (ok, asked bool) {
 	for i := range keys {
 		if k := &keys[i]; k.fits(t) {
 			asked = true
-			if methodOf(t.alg).Verify(t.signed, t.signature, k.material) == nil {
+			if k.verify(t) == nil {
 				return true, true
 			}
 		}
