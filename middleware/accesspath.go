@@ -23,11 +23,15 @@ type AccessPathConfig struct {
 	Skipper Skipper
 	// DB is the DB whose calls are meant. Required.
 	DB *dbaccess.DB
-	// Allow says whether a request may choose its path by Header. Defaults to
-	// none.
+	// Allow says whether a request may choose its path by Header: because a member
+	// of the staff sent it, or somebody on the machine itself (latency.AllowLoopback
+	// tells). It is asked only where the header names a path. Defaults to nobody,
+	// and then the header means nothing.
 	Allow func(c echo.Context) bool
-	// Header is the header's name; its value is "rest" or "direct", and any other
-	// value is ignored. Defaults to DefaultAccessPathHeader.
+	// Header is the header's name; its value is "rest" or "direct", in upper or lower
+	// case. Any other value is ignored, and so is a header that is sent more than
+	// once, or that comes when the request's path has been decided. Defaults to
+	// DefaultAccessPathHeader.
 	Header string
 }
 
@@ -63,7 +67,7 @@ func (cfg AccessPathConfig) ToMiddleware() (echo.MiddlewareFunc, error) {
 			if ctx != r.Context() { // else it has been here before
 				ctx = offerSubject(context.WithValue(ctx, wantsSubject{}, true))
 			}
-			if p := cfg.chosen(c); p != "" {
+			if p := cfg.chosen(ctx, c); p != "" {
 				ctx = dbaccess.WithDecision(ctx, dbaccess.Decision{Path: p, Variant: string(p), Reason: rollout.ReasonOverride})
 			}
 			c.SetRequest(r.WithContext(dbaccess.WithRequestHeaders(ctx, r.Header)))
@@ -72,13 +76,18 @@ func (cfg AccessPathConfig) ToMiddleware() (echo.MiddlewareFunc, error) {
 	}, nil
 }
 
-// chosen returns the path that the request asks for and may ask for.
-func (cfg *AccessPathConfig) chosen(c echo.Context) dbaccess.Path {
+// chosen returns the path that the request asks for and may ask for, "" when there
+// is none or it comes too late.
+func (cfg *AccessPathConfig) chosen(ctx context.Context, c echo.Context) dbaccess.Path {
 	if cfg.Allow == nil {
 		return ""
 	}
-	p := dbaccess.Path(strings.ToLower(strings.TrimSpace(c.Request().Header.Get(cfg.Header))))
-	if !p.Valid() || !cfg.Allow(c) {
+	sent := c.Request().Header.Values(cfg.Header)
+	if len(sent) != 1 { // of two, a proxy may have checked the other one
+		return ""
+	}
+	p := dbaccess.Path(strings.ToLower(strings.TrimSpace(sent[0])))
+	if _, decided := dbaccess.DecisionFrom(ctx); decided || !p.Valid() || !cfg.Allow(c) {
 		return ""
 	}
 	return p
