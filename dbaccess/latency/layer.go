@@ -13,12 +13,14 @@ type Layers struct {
 	// App is the facade, the compiler and the decoder, and phases of a backend that
 	// is neither rest nor direct. A first query on direct that has to wait for the
 	// schema to be read, over a connection that may have to be made, waits here:
-	// it is the compiler that waits.
+	// it is the compiler that waits. So does an application's function in a
+	// transaction, whose statements are calls of their own.
 	App time.Duration
 	// Pool is coming by a connection: the wait for one, and making one (names, TCP,
 	// TLS, authentication).
 	Pool time.Duration
-	// Network is the way there and back: on direct the pooler's queue is part of it.
+	// Network is the way there and back: on direct the pooler's queue is part of it,
+	// and the round trips that begin a transaction or roll it back.
 	Network time.Duration
 	// PostgREST is its own account of checking the token, parsing, planning and
 	// writing the answer. Where it gives none (Server-Timing is off, or PostgREST is
@@ -26,8 +28,9 @@ type Layers struct {
 	// the network and the database included.
 	PostgREST time.Duration
 	// Database is, on direct, the time between the first and the last statement by
-	// the server's clock. On rest it is PostgREST's account of its transaction, its trips to the
-	// database and its wait for a connection included.
+	// the server's clock, and the round trip that commits a transaction. On rest it
+	// is PostgREST's account of its transaction, its trips to the database and its
+	// wait for a connection included.
 	Database time.Duration
 }
 
@@ -63,9 +66,10 @@ func (l *Layers) of(p *dbaccess.Phase) *time.Duration {
 	switch p.Name {
 	case dbaccess.PhaseAcquire, dbaccess.PhaseQueue, dbaccess.PhaseDNS, dbaccess.PhaseConnect, dbaccess.PhaseTCP, dbaccess.PhaseTLS, dbaccess.PhaseStartup:
 		return &l.Pool
-	case dbaccess.PhaseNetwork, dbaccess.PhaseRows, dbaccess.PhaseSend, dbaccess.PhaseBody:
+	case dbaccess.PhaseNetwork, dbaccess.PhaseRows, dbaccess.PhaseSend, dbaccess.PhaseBody,
+		dbaccess.PhaseBegin, dbaccess.PhaseRollback:
 		return &l.Network
-	case dbaccess.PhaseDatabase, postgrest + "transaction":
+	case dbaccess.PhaseDatabase, dbaccess.PhaseCommit, postgrest + "transaction":
 		return &l.Database
 	case dbaccess.PhaseWait:
 		if len(p.Children) > 0 {

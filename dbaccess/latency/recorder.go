@@ -92,8 +92,8 @@ func (r *Recorder) CallStart(ctx context.Context, _ dbaccess.CallStart) context.
 // CallEnd implements [dbaccess.Observer].
 func (r *Recorder) CallEnd(_ context.Context, e dbaccess.CallEnd) {
 	name := e.Name
-	if name == "" && e.Query != nil {
-		name = e.Query.Summary()
+	if name == "" {
+		name = e.Summary()
 	}
 	en := r.entry(name)
 	t := &en.rest

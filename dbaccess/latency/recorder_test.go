@@ -207,6 +207,9 @@ func TestRecorderNames(t *testing.T) {
 	spec := query.From("filings").Where(query.Eq("ticker", canary)).Spec()
 	unnamed.Query = &spec
 	record(r, unnamed)
+	sql := end("", dbaccess.Direct, time.Millisecond)
+	sql.SQL = &dbaccess.SQL{Operation: "select", Table: "prices"}
+	record(r, sql)
 	record(r, end(strings.Repeat("ü", 200), dbaccess.REST, time.Millisecond))
 	record(r, end("tab\tand\nline", dbaccess.REST, time.Millisecond))
 	rep := r.Report()
@@ -214,14 +217,14 @@ func TestRecorderNames(t *testing.T) {
 	for _, q := range rep.Queries {
 		names = append(names, q.Name)
 	}
-	want := []string{"select filings by ticker", "tab\tand\nline", strings.Repeat("ü", 100)}
+	want := []string{"select filings by ticker", "select prices", "tab\tand\nline", strings.Repeat("ü", 100)}
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Errorf("names (-want +got):\n%s", diff)
 	}
 	if text := textOf(t, &rep); strings.Contains(text, canary) || !strings.Contains(text, "tab and line") {
 		t.Errorf("the report:\n%s", text)
 	}
-	if s := fmt.Sprintf("%v %+v %#v", r, r, r); s != strings.Repeat("latency.Recorder{Queries: 3} ", 3)[:len(s)] || !strings.HasPrefix(s, "latency.Recorder{Queries: 3}") {
+	if s := fmt.Sprintf("%v %+v %#v", r, r, r); s != strings.Repeat("latency.Recorder{Queries: 4} ", 3)[:len(s)] || !strings.HasPrefix(s, "latency.Recorder{Queries: 4}") {
 		t.Errorf("it prints as %s", s)
 	}
 }
@@ -244,6 +247,8 @@ func TestLayersOf(t *testing.T) {
 		{"rest, timed", timed, latency.Layers{App: 6 * ms, Pool: 2 * ms, Network: 27 * ms, PostgREST: 10 * ms, Database: 20 * ms}},
 		{"rest, not timed", chain(start, dbaccess.PhaseConnect, 9, dbaccess.PhaseWait, 50), latency.Layers{Pool: 9 * ms, PostgREST: 50 * ms}},
 		{"direct, connecting", connecting, latency.Layers{App: 8 * ms, Pool: 30 * ms, Network: 7 * ms, Database: 6 * ms}},
+		{"transaction", chain(start, dbaccess.PhaseAcquire, 1, dbaccess.PhaseBegin, 2, dbaccess.PhaseWork, 30, dbaccess.PhaseRollback, 3, dbaccess.PhaseBackoff, 5,
+			dbaccess.PhaseCommit, 7), latency.Layers{App: 35 * ms, Pool: ms, Network: 5 * ms, Database: 7 * ms}},
 		{"another backend's", chain(start, "guesswork", 3), latency.Layers{App: 3 * ms}},
 	} {
 		got := latency.LayersOf(tt.phases)
