@@ -10,5 +10,9 @@
 //
 // Without an identity a call uses dbaccess.Config.Default, and fails where that
 // is not set either: nothing ever runs as the role that the connection logged
-// in as.
+// in as. [FromAPIKey] makes a default of a Supabase API key.
+//
+// A [Verifier] tells a refused token, a [TokenError] that an API answers with 401,
+// from one that it can't judge at the moment, an [UnavailableError] for 503. Where a
+// token's role is to be found is a [ClaimPath], as PostgREST writes it.
 package auth

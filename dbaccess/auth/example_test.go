@@ -26,3 +26,26 @@ func ExampleIdentity_ClaimsWithRole() {
 	fmt.Println(string(claims), err)
 	// Output: {"sub":"alice","role":"authenticated"} <nil>
 }
+
+// An API whose visitors need no account: whoever comes without a token is what the
+// publishable key stands for.
+func ExampleFromAPIKey() {
+	visitor, err := auth.FromAPIKey("sb_publishable_of-your-project")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(visitor) // for dbaccess.Config.Default; the key itself is rest.Config.APIKey
+	// Output: identity(anon)
+}
+
+func ExampleParseClaimPath() {
+	path, err := auth.ParseClaimPath(`.realm_access.roles[?(@ ^== "db_")]`)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	role, ok := path.Find(json.RawMessage(`{"realm_access":{"roles":["offline_access","db_clerk"]}}`))
+	fmt.Println(string(role), ok)
+	// Output: "db_clerk" true
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 
 	"github.com/twinpath/twinpath/dbaccess/auth"
 	"github.com/twinpath/twinpath/dbaccess/auth/jwt"
@@ -38,4 +40,38 @@ func ExampleHS256_Verify() {
 	// Output:
 	// auth: bearer token refused: JWT cryptographic operation failed
 	// true
+}
+
+func ExampleNewJWKS() {
+	// On Supabase: https://<project>.supabase.co/auth/v1/.well-known/jwks.json
+	issuer := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"rfc8037","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`)
+	}))
+	defer issuer.Close()
+
+	tokens, err := jwt.NewJWKS(jwt.JWKSConfig{URL: issuer.URL})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer tokens.Close()
+	ctx := context.Background()
+	if err := tokens.Start(ctx); err != nil { // optional
+		fmt.Println(err)
+		return
+	}
+	_, err = tokens.Verify(ctx, "eyJhbGciOiJFZERTQSIsImtpZCI6InJmYzgwMzcifQ.e30.Zm9yZ2Vk")
+	fmt.Println(err)
+	// Output: auth: bearer token refused: No suitable key or wrong key type
+}
+
+// PostgREST's jwt-secret may itself be a JWK set.
+func ExampleNewJWKS_document() {
+	tokens, err := jwt.NewJWKS(jwt.JWKSConfig{
+		Document:  []byte(`{"keys":[{"kty":"OKP","crv":"Ed25519","kid":"rfc8037","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}]}`),
+		RoleClaim: ".app_metadata.db_role",
+		Audience:  "api",
+	})
+	fmt.Println(tokens, err)
+	// Output: jwt.JWKS(hidden) <nil>
 }

@@ -145,7 +145,7 @@ func (c JWKSConfig) validate() (r rules, address *url.URL, static []key, err err
 			errs = append(errs, fmt.Errorf("Config.Document: %w", f))
 		}
 		if err != nil {
-			errs = append(errs, fmt.Errorf("Config.Document %w", err))
+			errs = append(errs, fmt.Errorf("Config.Document: it %w", err))
 		}
 	}
 	if len(c.Secret) > 0 {
@@ -155,9 +155,9 @@ func (c JWKSConfig) validate() (r rules, address *url.URL, static []key, err err
 	for _, d := range []struct {
 		name  string
 		value time.Duration
-	}{{"Refresh", c.Refresh}, {"Grace", c.Grace}, {"UnknownKeyPause", c.UnknownKeyPause}, {"Timeout", c.Timeout}} {
+	}{{"Config.Refresh", c.Refresh}, {"Config.Grace", c.Grace}, {"Config.UnknownKeyPause", c.UnknownKeyPause}, {"Config.Timeout", c.Timeout}} {
 		if d.value < 0 {
-			errs = append(errs, fmt.Errorf("Config.%s must be positive, or 0 for the default", d.name))
+			errs = append(errs, fmt.Errorf("%s must be positive, or 0 for the default", d.name))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

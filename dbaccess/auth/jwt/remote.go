@@ -209,7 +209,7 @@ func (r *remote) land(f *flight, keys []key, refused []refusedKey, err error) {
 func (r *remote) keep() {
 	for {
 		r.mu.Lock()
-		due := max(r.since.Add(r.early()).Sub(time.Now()), time.Until(r.next))
+		due := max(time.Until(r.since.Add(r.early())), time.Until(r.next))
 		f := r.flight
 		if f == nil && due <= 0 {
 			f = r.ask()
