@@ -15,8 +15,7 @@ import (
 // Observer makes a span of every call whose context carries a sampled one. It is
 // safe for concurrent use.
 type Observer struct {
-	detail detail
-	slow   time.Duration
+	detail detailOption
 	made   time.Time // as good as the process' start, which Go does not tell
 	called [2]atomic.Bool
 
@@ -27,7 +26,7 @@ var _ dbaccess.Observer = (*Observer)(nil)
 
 // NewObserver makes an Observer. Nil options are ignored.
 func NewObserver(opts ...Option) *Observer {
-	o := &Observer{slow: DefaultSlow, made: time.Now()}
+	o := &Observer{detail: detailOption{slowOrCold, DefaultSlow}, made: time.Now()}
 	for _, opt := range opts {
 		if opt != nil {
 			opt.apply(o)
@@ -65,7 +64,7 @@ func (o *Observer) CallEnd(ctx context.Context, e dbaccess.CallEnd) {
 		span.Op = transactionOp
 		span.Data["sentry.category"] = category
 	}
-	if o.wantsPhases(&e, why) {
+	if o.detail.wants(why == newConnection, e.Duration()) {
 		span.Children = phaseSpans("", e.Phases, span.Origin)
 	}
 	spans.Record(ctx, span)
@@ -96,16 +95,6 @@ func (o *Observer) coldness(e *dbaccess.CallEnd) coldness {
 		return firstCall
 	}
 	return warm
-}
-
-func (o *Observer) wantsPhases(e *dbaccess.CallEnd, why coldness) bool {
-	switch o.detail {
-	case always:
-		return true
-	case off:
-		return false
-	}
-	return why == newConnection || o.slow >= 0 && e.Duration() >= o.slow
 }
 
 // originOf follows https://develop.sentry.dev/sdk/telemetry/traces/trace-origin/
