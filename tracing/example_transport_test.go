@@ -24,24 +24,26 @@ func (*clients) SendEvent(e *sentry.Event) {
 	}
 }
 
-// printingClients starts a transaction that prints when it is finished.
-func printingClients() (*tracing.Transaction, error) {
+// printingClients starts a transaction that prints when it is finished, and returns
+// what closes its Sentry client too.
+func printingClients() (*tracing.Transaction, func(), error) {
 	client, err := sentry.NewClient(sentry.ClientOptions{EnableTracing: true, TracesSampleRate: 1, Dsn: "http://key@sentry.invalid/1", Transport: &clients{}})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	ctx := sentry.SetHubOnContext(context.Background(), sentry.NewHub(client, sentry.NewScope()))
-	return tracing.NewTransaction(sentry.StartTransaction(ctx, "job"), tracing.DefaultMaxSpans), nil
+	return tracing.NewTransaction(sentry.StartTransaction(ctx, "job"), tracing.DefaultMaxSpans), client.Close, nil
 }
 
 func ExampleNewTransport() {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") }))
 	defer srv.Close()
-	tx, err := printingClients()
+	tx, closeSentry, err := printingClients()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	defer closeSentry()
 
 	client := &http.Client{Transport: tracing.NewTransport(nil, tracing.PathTemplate(func(*http.Request) string { return "/users/{id}" }))}
 	defer client.CloseIdleConnections()
@@ -64,11 +66,12 @@ func ExampleNewTransport() {
 func ExampleBindTransport() {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, `[{"ticker":"ACME"}]`) }))
 	defer srv.Close()
-	tx, err := printingClients()
+	tx, closeSentry, err := printingClients()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
+	defer closeSentry()
 	base := &http.Transport{} // shared by all requests
 	defer base.CloseIdleConnections()
 
