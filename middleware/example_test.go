@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
+	"strings"
+	"time"
 
 	"github.com/getsentry/sentry-go"
 	"github.com/labstack/echo/v4"
+	echomiddleware "github.com/labstack/echo/v4/middleware"
 
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/auth"
@@ -17,6 +21,7 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/query"
 	"github.com/twinpath/twinpath/dbaccess/rollout"
 	"github.com/twinpath/twinpath/middleware"
+	"github.com/twinpath/twinpath/tracing"
 )
 
 func ExampleSentry() {
@@ -161,4 +166,137 @@ func ExampleAccessPathWithConfig() {
 	}))
 	fmt.Println(middleware.DefaultAccessPathHeader)
 	// Output: X-Db-Access-Path
+}
+
+// A browser continues its page's trace with requests to another origin only when
+// that allows the headers, and shows scripts the answer's times only when those
+// are exposed. Preflights need no transactions.
+func ExampleSentryWithConfig_cors() {
+	e := echo.New()
+	e.Use(echomiddleware.CORSWithConfig(echomiddleware.CORSConfig{
+		AllowOrigins:  []string{"https://app.example.com"},
+		AllowHeaders:  []string{"sentry-trace", "baggage", "traceparent", echo.HeaderAuthorization, echo.HeaderContentType},
+		ExposeHeaders: []string{"Server-Timing"},
+	}))
+	e.Use(middleware.SentryWithConfig(middleware.SentryConfig{
+		Skipper: middleware.SkipAny(middleware.SkipPreflights, middleware.SkipPaths("/healthz")),
+	}))
+	e.GET("/trace", func(c echo.Context) error {
+		return c.String(http.StatusOK, sentry.SpanFromContext(c.Request().Context()).TraceID.String())
+	})
+
+	preflight := httptest.NewRequest(http.MethodOptions, "/trace", nil)
+	preflight.Header.Set("Origin", "https://app.example.com")
+	preflight.Header.Set("Access-Control-Request-Method", "GET")
+	preflight.Header.Set("Access-Control-Request-Headers", "baggage,sentry-trace")
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, preflight)
+	fmt.Println(rec.Code, rec.Header().Get("Access-Control-Allow-Headers"))
+
+	req := httptest.NewRequest(http.MethodGet, "/trace", nil)
+	req.Header.Set("Origin", "https://app.example.com")
+	req.Header.Set("sentry-trace", "771a43a4192642f0b136d5159a501700-7e36b0a3a1b2c3d4-1")
+	rec = httptest.NewRecorder()
+	e.ServeHTTP(rec, req)
+	fmt.Println(rec.Code, rec.Body, rec.Header().Get("Access-Control-Expose-Headers"))
+	// Output:
+	// 204 sentry-trace,baggage,traceparent,Authorization,Content-Type
+	// 200 771a43a4192642f0b136d5159a501700 Server-Timing
+}
+
+func ExampleSentryWithConfig() {
+	e := echo.New()
+	e.Use(echomiddleware.Recover()) // in front, so that panics are reported before they become errors
+	e.Use(middleware.SentryWithConfig(middleware.SentryConfig{
+		Skipper:       middleware.SkipPaths("/healthz"),
+		TrustSampling: middleware.TrustPeers(netip.MustParsePrefix("10.0.0.0/8")), // the gateway decides for its requests
+		CaptureErrors: true,
+		FlushTimeout:  2 * time.Second, // a function: nothing runs behind the answer
+	}))
+	e.GET("/healthz", func(c echo.Context) error {
+		traced := sentry.SpanFromContext(c.Request().Context()) != nil
+		return c.String(http.StatusOK, fmt.Sprint("traced: ", traced))
+	})
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/healthz", nil))
+	fmt.Println(rec.Code, rec.Body)
+	// Output: 200 traced: false
+}
+
+func ExampleSentryConfig_ToMiddleware() {
+	_, err := middleware.SentryConfig{MaxSpans: -10, FlushTimeout: -time.Second}.ToMiddleware()
+	fmt.Println(err)
+	// Output:
+	// middleware: SentryConfig.MaxSpans must be positive, 0 for the default or -1 for no limit
+	// middleware: SentryConfig.FlushTimeout must be positive, or 0 for no wait
+}
+
+// A WebSocket's messages have transactions of their own, in the trace of the
+// request that opened it.
+func ExampleSentry_messages() {
+	e := echo.New()
+	e.Use(middleware.Sentry())
+	e.GET("/ws", func(c echo.Context) error {
+		// the upgrade, by which the request's transaction ends
+		for range 2 { // messages
+			tx := tracing.Continue(c.Request().Context(), "ws subscribe", sentry.WithOpName("websocket.server"))
+			// database calls with tx.Context()
+			tx.Finish()
+		}
+		return nil
+	})
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/ws", nil))
+	fmt.Println(rec.Code)
+	// Output: 200
+}
+
+func ExampleServerTiming() {
+	db, err := dbaccess.New(dbaccess.Config{
+		Direct:    path{dbaccess.Direct}, // from direct.New
+		Default:   &auth.Identity{Role: "anon"},
+		Observers: []dbaccess.Observer{tracing.NewObserver(), middleware.CallTimes{}},
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	e := echo.New()
+	e.Use(middleware.ServerTiming(func(c echo.Context) bool {
+		return c.Request().Header.Get("X-Staff") != "" // your own check; this one is no protection
+	}))
+	e.GET("/companies", func(c echo.Context) error {
+		rows, err := dbaccess.JSON(c.Request().Context(), db, query.From("companies"))
+		if err != nil {
+			return err
+		}
+		return c.JSONBlob(http.StatusOK, rows)
+	})
+	for _, staff := range []string{"", "yes"} {
+		req := httptest.NewRequest(http.MethodGet, "/companies", nil)
+		req.Header.Set("X-Staff", staff)
+		rec := httptest.NewRecorder()
+		e.ServeHTTP(rec, req)
+		timing := rec.Header().Get("Server-Timing") // app;dur=0.09, db_direct;dur=0.03;desc="1 call"
+		fmt.Println(strings.Contains(timing, "db_direct"), strings.Contains(timing, "1 call"))
+	}
+	// Output:
+	// false false
+	// true true
+}
+
+func ExampleServerTimingWithConfig() {
+	e := echo.New()
+	e.Use(middleware.ServerTimingWithConfig(middleware.ServerTimingConfig{
+		Authorize: func(c echo.Context) bool { return c.Get("staff") == true }, // set by a middleware further in
+		Names:     true,
+	}))
+	e.GET("/", func(c echo.Context) error {
+		c.Set("staff", true)
+		return c.NoContent(http.StatusNoContent)
+	})
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/", nil))
+	fmt.Println(strings.HasPrefix(rec.Header().Get("Server-Timing"), "app;dur="))
+	// Output: true
 }

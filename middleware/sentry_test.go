@@ -463,9 +463,13 @@ func TestErrorsOutlivingTheRequest(t *testing.T) {
 func TestConfigErrors(t *testing.T) {
 	t.Parallel()
 	for name, mk := range map[string]func() (echo.MiddlewareFunc, error){
-		"SentryConfig.MaxSpans":   middleware.SentryConfig{MaxSpans: -2}.ToMiddleware,
-		"AccessPathConfig.DB":     middleware.AccessPathConfig{}.ToMiddleware,
-		"IdentityConfig.Verifier": middleware.IdentityConfig{}.ToMiddleware,
+		"SentryConfig.MaxSpans":        middleware.SentryConfig{MaxSpans: -2}.ToMiddleware,
+		"SentryConfig.NotFound":        middleware.SentryConfig{NotFound: 7, MaxSpans: -2}.ToMiddleware,
+		"SentryConfig.FlushTimeout":    middleware.SentryConfig{NotFound: -1, FlushTimeout: -1}.ToMiddleware,
+		"ServerTimingConfig.Authorize": middleware.ServerTimingConfig{}.ToMiddleware,
+		"ServerTimingConfig.MaxBytes":  middleware.ServerTimingConfig{MaxBytes: -1}.ToMiddleware,
+		"AccessPathConfig.DB":          middleware.AccessPathConfig{}.ToMiddleware,
+		"IdentityConfig.Verifier":      middleware.IdentityConfig{}.ToMiddleware,
 	} {
 		if mw, err := mk(); mw != nil || err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v", name, err)
