@@ -113,7 +113,8 @@ const (
 
 	PhaseDecode = "decode" // JSON to Go values
 
-	// Those of a transaction.
+	// Those of a transaction, and of the statements in it.
+	PhaseDescribe = "describe" // asking for the types of a statement
 	PhaseBegin    = "begin"    // BEGIN, with the caller's settings
 	PhaseWork     = "work"     // the application's function
 	PhaseCommit   = "commit"   // COMMIT, deferred constraints included

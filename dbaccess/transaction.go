@@ -44,8 +44,10 @@ func transactionOf(ctx context.Context) *transaction {
 
 // WithTransaction returns a context whose calls run in the transaction: on b,
 // whatever the DB's router says. Calls of another DB, or of another identity than
-// the transaction's, fail with [ErrTransaction].
+// the transaction's, fail with [ErrTransaction]. The context does not count as one of
+// a call, even if ctx does: see [TransactionScope.Quiet].
 func WithTransaction(ctx context.Context, s *TransactionScope, b Backend) context.Context {
+	ctx = context.WithValue(ctx, inCallKey{}, nil)
 	return context.WithValue(ctx, transactionKey{}, &transaction{TransactionScope: s, backend: b})
 }
 
@@ -93,6 +95,12 @@ func (s *TransactionScope) Backend() Backend { return s.db.cfg.Direct }
 // is that of a function by the transaction's name, which is what policies see as
 // the request's method and path. Read-only.
 func (s *TransactionScope) Call() *Call { return &s.call }
+
+// Quiet returns a context that counts as one of a call, see [InCall], for the
+// backend's own work.
+func (s *TransactionScope) Quiet(ctx context.Context) context.Context {
+	return context.WithValue(ctx, inCallKey{}, true)
+}
 
 // Start is when the transaction began.
 func (s *TransactionScope) Start() time.Time { return s.start.Start }

@@ -110,6 +110,9 @@ func (b *Backend) compile(ctx context.Context, c *dbaccess.Call, t *try) (compil
 // knowSchema gets what is known of the schema. Where that took a load, ours or one
 // that was under way, it notes when the wait began.
 func (b *Backend) knowSchema(ctx context.Context, t *try) error {
+	if tx := txOf(ctx); tx != nil {
+		return tx.knowSchema(ctx, t)
+	}
 	start, loads := time.Now(), b.loads.Load()
 	known, err := b.schema.Get(ctx)
 	if t.catalog.IsZero() && (err != nil || b.loads.Load() != loads) {
