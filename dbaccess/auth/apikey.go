@@ -88,7 +88,10 @@ func FromVerifiedToken(token string) (Identity, error) {
 		return Identity{}, errNoRole
 	}
 	id := Identity{Role: role, Claims: json.RawMessage(claims), Token: token}
-	return id, id.Validate()
+	if err := id.Validate(); err != nil {
+		return Identity{}, err
+	}
+	return id, nil
 }
 
 var (

@@ -204,7 +204,9 @@ func TestMixedKeySet(t *testing.T) {
 		jwk(t, "ec", "good", nil),
 	)}
 	var log strings.Builder
-	j := issuer.serve(t, func(c *jwt.JWKSConfig) { c.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+	j := issuer.serve(t, func(c *jwt.JWKSConfig) {
+		c.Logger, c.UnknownKeyPause = slog.New(slog.NewTextHandler(&log, nil)), time.Nanosecond
+	})
 	if _, err := j.Verify(t.Context(), signES256(t, "good", "ec")); err != nil {
 		t.Fatal(err)
 	}
@@ -212,6 +214,9 @@ func TestMixedKeySet(t *testing.T) {
 		if _, err := j.Verify(t.Context(), token); !auth.IsTokenError(err) {
 			t.Errorf("a token of a key that was refused: %v", err)
 		}
+	}
+	if issuer.requests.Load() < 2 {
+		t.Error("the set came once, so that nothing is known of the second time")
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)

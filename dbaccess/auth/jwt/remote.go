@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -39,6 +40,7 @@ type remote struct {
 	failures int       // in a row
 	next     time.Time // earliest request after a failure
 	why      string    // the last failure's reason
+	told     []refusedKey
 	flight   *flight
 	closed   bool
 	keeping  bool
@@ -181,6 +183,8 @@ func (r *remote) land(f *flight, keys []key, refused []refusedKey, err error) {
 	r.flight, f.err = nil, err
 	closed := r.closed
 	first := r.failures == 0
+	news := refused != nil && !slices.Equal(refused, r.told) // a set that stays as it is needs no word
+	r.told = refused
 	if err == nil {
 		r.keys, r.since, r.failures, r.next, r.why = keys, time.Now(), 0, time.Time{}, ""
 	} else {
@@ -198,7 +202,7 @@ func (r *remote) land(f *flight, keys []key, refused []refusedKey, err error) {
 	case err == nil && !first:
 		r.log.Info("twinpath: keys for bearer tokens can be had again")
 	}
-	if !closed {
+	if !closed && news {
 		for _, k := range refused {
 			r.log.Warn("twinpath: a key for bearer tokens is not used", "reason", k.Error())
 		}
