@@ -41,7 +41,7 @@ func (o *Observer) CallStart(ctx context.Context, _ dbaccess.CallStart) context.
 // CallEnd makes the call's span, under the span that is current in ctx. A
 // transaction's span is beside those of its statements, which were made before.
 func (o *Observer) CallEnd(ctx context.Context, e dbaccess.CallEnd) {
-	why := o.coldness(&e)
+	why := coldnessOf(&o.called, &e)
 	if !spans.Recording(ctx) {
 		return
 	}
@@ -82,12 +82,13 @@ const (
 	firstCall     coldness = "first_call" // on its path
 )
 
-func (o *Observer) coldness(e *dbaccess.CallEnd) coldness {
-	called := &o.called[0]
+// coldnessOf judges a call. called remembers, for each path, that there was one.
+func coldnessOf(called *[2]atomic.Bool, e *dbaccess.CallEnd) coldness {
+	path := &called[0]
 	if e.Route.Path == dbaccess.REST {
-		called = &o.called[1]
+		path = &called[1]
 	}
-	first := !called.Load() && !called.Swap(true)
+	first := !path.Load() && !path.Swap(true)
 	switch {
 	case e.Conn == dbaccess.ConnNew:
 		return newConnection
