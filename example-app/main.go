@@ -31,7 +31,7 @@ func main() {
 // ignoreForeign keeps the settings that somebody's shell has for another Postgres
 // from the demo's own one.
 func ignoreForeign(getenv func(string) string) error {
-	if getenv("DATABASE_URL") != "" {
+	if getenv("DATABASE_URL") != "" || getenv("POOLER_URL") != "" {
 		return nil // which leaves out, perhaps, what they say
 	}
 	return localpg.ClearEnvironment()
@@ -56,6 +56,8 @@ func (m *Main) Run(ctx context.Context, args []string, stdout, stderr io.Writer)
 	switch name {
 	case "serve":
 		return m.serve(ctx, args, stdout, stderr)
+	case "doctor":
+		return m.doctor(ctx, args, stdout, stderr)
 	case "help":
 		_, err := io.WriteString(stdout, usage)
 		return err
@@ -63,7 +65,7 @@ func (m *Main) Run(ctx context.Context, args []string, stdout, stderr io.Writer)
 	return usageError{fmt.Errorf("unknown command %q: the command is serve; example-app help lists its flags", name)}
 }
 
-const usage = `Usage: example-app [serve] [flags]
+const usage = `Usage: example-app [serve] [flags], or example-app doctor --help
 
   --addr HOST:PORT      where to listen (default 127.0.0.1:8080, or the next port that is free)
   --access-path PATH    rest, direct, or percent:N for N % of the users on direct (default percent:50)
@@ -82,6 +84,9 @@ func (e usageError) Unwrap() error { return e.error }
 func ExitCode(err error) int {
 	if _, ok := errors.AsType[usageError](err); ok {
 		return 2
+	}
+	if sick, ok := errors.AsType[*sickError](err); ok {
+		return sick.code
 	}
 	if err != nil {
 		return 1

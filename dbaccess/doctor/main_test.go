@@ -1,11 +1,14 @@
 package doctor_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/twinpath/twinpath/dbaccess/doctor"
 	"github.com/twinpath/twinpath/dbaccess/postgresttest"
@@ -91,4 +94,19 @@ var numbers = regexp.MustCompile(`\([0-9.]+ ms\)`)
 func masked(r doctor.Report, replacements ...string) string {
 	text := numbers.ReplaceAllString(r.Text(), "(N ms)")
 	return strings.NewReplacer(replacements...).Replace(text)
+}
+
+// scalar runs a query that returns one text.
+func scalar(tb testing.TB, dsn, sql string) string {
+	tb.Helper()
+	conn, err := pgconn.Connect(tb.Context(), dsn)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	res, err := conn.Exec(tb.Context(), sql).ReadAll()
+	if err != nil || len(res) != 1 || len(res[0].Rows) != 1 {
+		tb.Fatalf("%s: %v", sql, err)
+	}
+	return string(res[0].Rows[0][0])
 }
