@@ -17,6 +17,18 @@
 //
 // Exit status: 0 after Ctrl-C or SIGTERM, 1 when something failed, 2 for a usage error.
 //
+// # Instruments
+//
+// Below /api/debug, for requests from the same machine alone; for all others there is nothing there:
+//
+//	report                 histograms by query and path, cold and warm; ?format=json
+//	latency/{mode}         runs the page's queries and tells where the time went; the modes are rest, direct,
+//	                       direct-per-request (connects each time) and direct-naive-pool (pgxpool's defaults
+//	                       with an idle limit of 10 s)
+//	health/app             makes no database call
+//	health/db?path={mode}  makes one: the difference is the cost of access
+//	traces                 what /traces draws
+//
 // # Environment
 //
 //	DATABASE_URL      use this Postgres instead of a private one. The login must be a superuser, or be allowed
