@@ -20,7 +20,8 @@ type Layers struct {
 	// TLS, authentication).
 	Pool time.Duration
 	// Network is the way there and back: on direct the pooler's queue is part of it,
-	// and the round trips that begin a transaction or roll it back.
+	// and the round trips that begin a transaction, describe a statement of it, or
+	// roll it back.
 	Network time.Duration
 	// PostgREST is its own account of checking the token, parsing, planning and
 	// writing the answer. Where it gives none (Server-Timing is off, or PostgREST is
@@ -67,7 +68,7 @@ func (l *Layers) of(p *dbaccess.Phase) *time.Duration {
 	case dbaccess.PhaseAcquire, dbaccess.PhaseQueue, dbaccess.PhaseDNS, dbaccess.PhaseConnect, dbaccess.PhaseTCP, dbaccess.PhaseTLS, dbaccess.PhaseStartup:
 		return &l.Pool
 	case dbaccess.PhaseNetwork, dbaccess.PhaseRows, dbaccess.PhaseSend, dbaccess.PhaseBody,
-		dbaccess.PhaseBegin, dbaccess.PhaseRollback:
+		dbaccess.PhaseBegin, dbaccess.PhaseRollback, dbaccess.PhaseDescribe:
 		return &l.Network
 	case dbaccess.PhaseDatabase, dbaccess.PhaseCommit, postgrest + "transaction":
 		return &l.Database

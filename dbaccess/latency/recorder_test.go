@@ -247,7 +247,7 @@ func TestLayersOf(t *testing.T) {
 		{"rest, timed", timed, latency.Layers{App: 6 * ms, Pool: 2 * ms, Network: 27 * ms, PostgREST: 10 * ms, Database: 20 * ms}},
 		{"rest, not timed", chain(start, dbaccess.PhaseConnect, 9, dbaccess.PhaseWait, 50), latency.Layers{Pool: 9 * ms, PostgREST: 50 * ms}},
 		{"direct, connecting", connecting, latency.Layers{App: 8 * ms, Pool: 30 * ms, Network: 7 * ms, Database: 6 * ms}},
-		{"transaction", chain(start, dbaccess.PhaseAcquire, 1, dbaccess.PhaseBegin, 2, dbaccess.PhaseWork, 30, dbaccess.PhaseRollback, 3, dbaccess.PhaseBackoff, 5,
+		{"transaction", chain(start, dbaccess.PhaseAcquire, 1, dbaccess.PhaseBegin, 1, dbaccess.PhaseDescribe, 1, dbaccess.PhaseWork, 30, dbaccess.PhaseRollback, 3, dbaccess.PhaseBackoff, 5,
 			dbaccess.PhaseCommit, 7), latency.Layers{App: 35 * ms, Pool: ms, Network: 5 * ms, Database: 7 * ms}},
 		{"another backend's", chain(start, "guesswork", 3), latency.Layers{App: 3 * ms}},
 	} {

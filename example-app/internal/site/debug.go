@@ -45,7 +45,7 @@ func newProbes(cfg *Config) (*latency.Probes, error) {
 // debugRoutes mounts the instruments that the config has.
 func (s *Site) debugRoutes() error {
 	mount := func(path string, h echo.HandlerFunc) { s.echo.Any(debugPrefix+path, h, localOnly) }
-	mount("/traces", s.tracesJSON)
+	mount("/traces", onlyRead(s.tracesJSON))
 	if s.cfg.Report != nil {
 		mount("/report", echo.WrapHandler(s.cfg.Report.Handler(latency.AllowLoopback)))
 	}
@@ -69,6 +69,17 @@ func localOnly(next echo.HandlerFunc) echo.HandlerFunc {
 			return echo.ErrNotFound
 		}
 		c.Response().Header().Set(echo.HeaderCacheControl, "no-store")
+		return next(c)
+	}
+}
+
+// onlyRead refuses other methods as Echo does for the routes that have some of them.
+func onlyRead(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if m := c.Request().Method; m != http.MethodGet && m != http.MethodHead {
+			c.Response().Header().Set(echo.HeaderAllow, "OPTIONS, GET, HEAD")
+			return echo.ErrMethodNotAllowed
+		}
 		return next(c)
 	}
 }

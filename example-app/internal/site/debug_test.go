@@ -72,10 +72,20 @@ func TestDebugIsForLoopback(t *testing.T) {
 			}
 		}
 	}
-	for _, method := range []string{http.MethodPost, http.MethodHead} {
-		if w := local(t, s, method, "/api/debug/latency/rest"); w.Code != http.StatusMethodNotAllowed {
-			t.Errorf("%s: status %d", method, w.Code)
+	for _, path := range debugPaths {
+		for _, method := range []string{http.MethodPost, http.MethodDelete} {
+			if w := local(t, s, method, path); w.Code != http.StatusMethodNotAllowed || !strings.Contains(w.Header().Get("Allow"), "GET") {
+				t.Errorf("%s %s: status %d", method, path, w.Code)
+			}
+			w := httptest.NewRecorder()
+			s.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), method, path, nil))
+			if w.Code != http.StatusNotFound {
+				t.Errorf("%s %s from elsewhere: status %d", method, path, w.Code)
+			}
 		}
+	}
+	if w := local(t, s, http.MethodHead, "/api/debug/latency/rest"); w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("HEAD runs a probe, or so it seems: status %d", w.Code)
 	}
 }
 
