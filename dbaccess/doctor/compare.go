@@ -215,7 +215,10 @@ func (x *examination) compared(s *comparison) {
 		x.skipped("same.database", "no row could be read by "+plain(x.cfg.AnonRole))
 		return
 	default:
-		x.add(Finding{ID: "same.database", What: "both paths read the same row: it is the same database"})
+		x.add(Finding{
+			ID: "same.database", What: "both paths read the same row of the same table, to judge by the numbers of both",
+			Why: "so it is the same database, or a copy in which the row has not changed since",
+		})
 	}
 	var settings []string
 	for _, kind := range s.differed {
