@@ -22,7 +22,7 @@ var ErrOtherRole = errors.New("bearer token for another role than the identity's
 
 // authorize returns the Authorization header for an identity, "" for none.
 func (b *Backend) authorize(ctx context.Context, id auth.Identity) (string, error) {
-	token := id.Token
+	token, roleOf := id.Token, b.roleOf
 	if token == "" {
 		role, key := b.keyRole()
 		if id.Role == role && b.claimsNothing(id) {
@@ -38,6 +38,7 @@ func (b *Backend) authorize(ctx context.Context, id auth.Identity) (string, erro
 		if token, err = b.cfg.Signer.Sign(ctx, id); err != nil {
 			return "", signerError(err)
 		}
+		roleOf = b.readRole // of a token that is new with every call
 	}
 	if auth.IsAPIKey(token) {
 		return "", &dbaccess.Error{
@@ -51,7 +52,7 @@ func (b *Backend) authorize(ctx context.Context, id auth.Identity) (string, erro
 			Advice: "the bearer token has characters that no token may have",
 		}
 	}
-	if role, ok := b.roleOf(token); ok && role != id.Role {
+	if role, ok := roleOf(token); ok && role != id.Role {
 		e := dbaccess.Error{
 			Path: dbaccess.REST, Kind: dbaccess.ErrUnauthorized,
 			Advice: "the bearer token names another role than auth.Identity.Role: take the identity from the token, with auth/jwt, " +

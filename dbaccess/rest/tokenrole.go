@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"hash/maphash"
@@ -45,14 +46,14 @@ func (b *Backend) roleOf(token string) (role string, ok bool) {
 		return e.role, e.known
 	}
 	e := &tokenRole{token: token}
-	e.role, e.known = readRole(token, b.roles.claim, b.cfg.AnonRole)
+	e.role, e.known = b.readRole(token)
 	slot.Store(e)
 	return e.role, e.known
 }
 
 // readRole reads the role out of a token's payload. One without the claim is
 // anonymous, as it is to PostgREST.
-func readRole(token string, claim auth.ClaimPath, anon string) (string, bool) {
+func (b *Backend) readRole(token string) (role string, ok bool) {
 	if len(token) > maxTokenBytes {
 		return "", false
 	}
@@ -65,15 +66,13 @@ func readRole(token string, claim auth.ClaimPath, anon string) (string, bool) {
 	if err != nil {
 		return "", false
 	}
-	var object map[string]json.RawMessage
-	if json.Unmarshal(claims, &object) != nil || object == nil {
+	if !bytes.HasPrefix(bytes.TrimLeft(claims, " \t\r\n"), []byte("{")) || !json.Valid(claims) {
 		return "", false
 	}
-	value, has := claim.Find(claims)
+	value, has := b.roles.claim.Find(claims)
 	if !has {
-		return anon, true
+		return b.cfg.AnonRole, true
 	}
-	var role string
 	if value[0] != '"' {
 		// PostgREST takes the JSON text of anything else for the role's name.
 		return string(value), true

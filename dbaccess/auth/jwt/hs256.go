@@ -1,12 +1,14 @@
 package jwt
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -67,50 +69,69 @@ func (h *HS256) Sign(_ context.Context, id auth.Identity) (string, error) {
 	if err := id.Validate(); err != nil {
 		return "", err
 	}
-	claims := map[string]json.RawMessage{}
+	payload, err := h.payload(id)
+	if err != nil {
+		return "", err
+	}
+	text := usualHeader + "." + strict.EncodeToString(payload)
+	signature, err := jwt.SigningMethodHS256.Sign(text, h.secret())
+	if err != nil { // which concerns the key's type alone
+		return "", fmt.Errorf("jwt: the claims of role %q can't be signed", id.Role)
+	}
+	return text + "." + strict.EncodeToString(signature), nil
+}
+
+// payload returns the claims of a token for id.
+func (h *hs256) payload(id auth.Identity) (json.RawMessage, error) {
+	var claims map[string]json.RawMessage
 	if len(id.Claims) > 0 {
 		var ok bool
 		if claims, ok = members(id.Claims); !ok {
-			return "", errors.New("jwt: Identity.Claims must be a JSON object that repeats no member")
+			return nil, errors.New("jwt: Identity.Claims must be a JSON object that repeats no member")
 		}
 	}
-	role, err := json.Marshal(id.Role)
+	payload, err := id.ClaimsWithRole() // as PostgREST does, wherever it reads the role from
 	if err != nil {
-		return "", fmt.Errorf("jwt: encode role: %w", err)
+		return nil, err
 	}
-	claims["role"] = role // as PostgREST does, wherever it reads the role from
-	if err := putRole(claims, h.rules.role, role); err != nil {
-		return "", err
+	if h.rules.role.String() != auth.DefaultClaimPath {
+		if payload, err = h.withRole(payload, id.Role); err != nil {
+			return nil, err
+		}
 	}
-	if claims["exp"] == nil {
-		exp := time.Now().Add(h.lifetime).Unix()
-		claims["exp"] = fmt.Appendf(nil, "%d", exp)
+	exp := time.Now().Add(h.lifetime).Unix()
+	switch b := claims["exp"]; {
+	case b == nil:
+	case absent(b): // null, which would be for ever
+		if claims, _ = members(payload); claims != nil {
+			claims["exp"] = fmt.Appendf(nil, "%d", exp)
+		}
+		return json.Marshal(claims)
+	default:
+		return payload, nil
 	}
-	if err := h.readsBack(claims, id.Role); err != nil {
-		return "", err
-	}
-	// SignedString's errors concern the key's type and the encoder alone.
-	token, err := jwt.NewWithClaims(jwt.SigningMethodHS256, claimSet(claims)).SignedString(h.secret())
-	if err != nil {
-		return "", fmt.Errorf("jwt: the claims of role %q can't be signed", id.Role)
-	}
-	return token, nil
+	open := payload[:bytes.LastIndexByte(payload, '}')] // which has the role, so that a comma follows
+	return fmt.Appendf(slices.Clip(open), `,"exp":%d}`, exp), nil
 }
 
-// readsBack makes sure that whoever reads the claims finds the role that is meant,
-// where the path is more than names.
-func (h *hs256) readsBack(claims map[string]json.RawMessage, role string) error {
-	if _, whole := h.rules.role.Members(); whole {
-		return nil
+// withRole puts the role at Config.RoleClaim, and makes sure that whoever reads the
+// claims finds it there.
+func (h *hs256) withRole(payload json.RawMessage, name string) (json.RawMessage, error) {
+	claims, ok := members(payload)
+	if !ok {
+		return nil, errRolePlace
+	}
+	if err := putRole(claims, h.rules.role, claims["role"]); err != nil {
+		return nil, err
 	}
 	b, err := json.Marshal(claims)
 	if err != nil {
-		return errRolePlace
+		return nil, errRolePlace
 	}
-	if got, err := h.rules.roleOf(b, claims); err != nil || got != role {
-		return errRolePlace
+	if got, err := h.rules.roleOf(b, claims); err != nil || got != name {
+		return nil, errRolePlace
 	}
-	return nil
+	return b, nil
 }
 
 // String leaves out the secret.
@@ -124,15 +145,3 @@ func (h HS256) LogValue() slog.Value { return slog.StringValue(h.String()) }
 
 // MarshalText leaves out the secret, for encoding/json among others.
 func (h HS256) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
-
-// claimSet is the library's view of claims that it only has to encode.
-type claimSet map[string]json.RawMessage
-
-var _ jwt.Claims = claimSet(nil)
-
-func (claimSet) GetExpirationTime() (*jwt.NumericDate, error) { return nil, nil }
-func (claimSet) GetIssuedAt() (*jwt.NumericDate, error)       { return nil, nil }
-func (claimSet) GetNotBefore() (*jwt.NumericDate, error)      { return nil, nil }
-func (claimSet) GetIssuer() (string, error)                   { return "", nil }
-func (claimSet) GetSubject() (string, error)                  { return "", nil }
-func (claimSet) GetAudience() (jwt.ClaimStrings, error)       { return nil, nil }

@@ -314,14 +314,23 @@ func TestSign(t *testing.T) {
 		id   auth.Identity
 		want string
 	}{
-		{"role alone", "", auth.Identity{Role: "anon"}, `{"exp":946684860,"role":"anon"}`},
+		{"role alone", "", auth.Identity{Role: "anon"}, `{"role":"anon","exp":946684860}`},
 		{"claims", "", auth.Identity{Role: "authenticated", Claims: json.RawMessage(`{"n":9007199254740993,"role":"old"}`)},
-			`{"exp":946684860,"n":9007199254740993,"role":"authenticated"}`},
+			`{"n":9007199254740993,"role":"authenticated","exp":946684860}`},
+		{"claims that fit keep their bytes", "", auth.Identity{Role: "anon", Claims: json.RawMessage(" { \"h\":\"<&>\", \"role\":\"anon\" } \n")},
+			" { \"h\":\"<&>\", \"role\":\"anon\" ,\"exp\":946684860}"},
 		{"own expiry", "", auth.Identity{Role: "anon", Claims: json.RawMessage(`{"exp":946684801}`)}, `{"exp":946684801,"role":"anon"}`},
+		{"no expiry", "", auth.Identity{Role: "anon", Claims: json.RawMessage(`{"exp":null,"a":1}`)}, `{"a":1,"exp":946684860,"role":"anon"}`},
 		{"nested role", ".app.role", auth.Identity{Role: "clerk", Claims: json.RawMessage(`{"app":{"x":1}}`)},
-			`{"app":{"role":"clerk","x":1},"exp":946684860,"role":"clerk"}`},
+			`{"app":{"role":"clerk","x":1},"role":"clerk","exp":946684860}`},
 		{"nested role, new", ".app.role", auth.Identity{Role: "clerk"},
-			`{"app":{"role":"clerk"},"exp":946684860,"role":"clerk"}`},
+			`{"app":{"role":"clerk"},"role":"clerk","exp":946684860}`},
+		{"role in a list", ".app.roles[0]", auth.Identity{Role: "clerk"},
+			`{"app":{"roles":["clerk"]},"role":"clerk","exp":946684860}`},
+		{"role in front of a list", `.roles[?(@ ^== "cl")]`, auth.Identity{Role: "clerk", Claims: json.RawMessage(`{"roles":["a",1]}`)},
+			`{"role":"clerk","roles":["clerk","a",1],"exp":946684860}`},
+		{"role in front of an empty list", `.roles[?(@ != "x")]`, auth.Identity{Role: "clerk", Claims: json.RawMessage(`{"roles":[ ]}`)},
+			`{"role":"clerk","roles":["clerk"],"exp":946684860}`},
 	} {
 		synctest.Test(t, func(t *testing.T) { // whose clock starts at 946684800
 			h := newHS256(t, func(c *jwt.Config) { c.RoleClaim = tt.path })
@@ -356,6 +365,20 @@ func TestSignRefuses(t *testing.T) {
 			t.Errorf("%s: signed %s", name, token)
 		} else if strings.Contains(err.Error(), canary) {
 			t.Errorf("%s: the error holds a claim: %v", name, err)
+		}
+	}
+}
+
+// A role that PostgREST would read differently is not signed.
+func TestSignRefusesRoleClaimsThatCantBeWritten(t *testing.T) {
+	t.Parallel()
+	for path, claims := range map[string]string{
+		"[0]": `{}`, ".roles[1]": `{}`, `.roles[?(@ == "other")]`: `{}`, ".role[1:]": `{}`, `.roles[?(@ == "clerk")][1:]`: `{}`,
+		".roles[0]": `{"roles":"text"}`, ".role[0]": `{}`, ".role.name": `{}`,
+	} {
+		h := newHS256(t, func(c *jwt.Config) { c.RoleClaim = path })
+		if token, err := h.Sign(t.Context(), auth.Identity{Role: "clerk", Claims: json.RawMessage(claims)}); err == nil {
+			t.Errorf("%s: signed %s", path, token)
 		}
 	}
 }
