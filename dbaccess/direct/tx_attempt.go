@@ -49,6 +49,9 @@ func (r *txRun) attempt(l *limits, b *Backend) (again bool, err error) {
 
 // within runs the function between BEGIN and COMMIT.
 func (r *txRun) within(t *tx, conn *pgxpool.Conn) (again bool, err error) {
+	ctx := dbaccess.WithTransaction(context.WithValue(t.limits, txKey{}, t), r.scope, t)
+	t.ctx, t.cancel = context.WithCancel(ctx)
+	defer t.cancel() // when all else is done: it costs the connection where rows are open
 	returned := false
 	defer func() {
 		if !returned { // a panic, or runtime.Goexit, goes its way
@@ -65,9 +68,6 @@ func (r *txRun) within(t *tx, conn *pgxpool.Conn) (again bool, err error) {
 	}
 	r.mark(dbaccess.PhaseBegin)
 
-	ctx := dbaccess.WithTransaction(context.WithValue(t.limits, txKey{}, t), r.scope, t)
-	t.ctx, t.cancel = context.WithCancel(ctx)
-	defer t.cancel()
 	err = r.fn(t.ctx, t)
 	returned = true
 	r.mark(dbaccess.PhaseWork)
@@ -133,10 +133,12 @@ const (
 	failed        = 'E'
 )
 
-// check says why the transaction can't be committed. left is the error of rows that
-// the function has left open.
+// check says why the transaction can't be committed. left is the error of what the
+// function has left behind.
 func (t *tx) check(left error) error {
 	switch {
+	case errors.Is(left, dbaccess.ErrTransaction):
+		return left
 	case t.limits.Err() != nil:
 		if errors.Is(t.limits.Err(), context.Canceled) {
 			return contextFailure(context.Canceled)

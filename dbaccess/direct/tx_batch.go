@@ -51,7 +51,7 @@ func (r *txResults) send() error {
 	for i, q := range r.queued {
 		sql, args, err := rewritten(r.s.ctx, q.SQL, q.Arguments)
 		if err != nil {
-			return t.run.scope.Fail(err)
+			return r.s.named(err)
 		}
 		all[i] = ready{sql, args}
 		if _, ok := t.described[sql]; !ok {
@@ -60,7 +60,7 @@ func (r *txResults) send() error {
 	}
 	known, err := t.describeAll(r.s, unknown)
 	if err != nil {
-		return t.fail(r.s.ctx, err)
+		return r.s.fail(err)
 	}
 	var batch pgconn.Batch
 	for _, q := range all {
@@ -69,7 +69,7 @@ func (r *txResults) send() error {
 			d = t.described[q.sql]
 		}
 		if err := t.build(d, q.args); err != nil {
-			return err
+			return r.s.named(err)
 		}
 		batch.ExecParams(q.sql, t.builder.ParamValues, d.ParamOIDs, t.builder.ParamFormats, t.builder.ResultFormats)
 	}
@@ -157,7 +157,7 @@ func (r *txResults) next() (*pgconn.ResultReader, error) {
 		if err == nil {
 			err = errAnswer
 		}
-		r.err = r.s.t.fail(r.s.ctx, err)
+		r.err = r.s.fail(err)
 		return nil, r.err
 	}
 	if r.s.answered.IsZero() {
@@ -176,7 +176,7 @@ func (r *txResults) Exec() (pgconn.CommandTag, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if err != nil {
-		r.err = r.s.t.fail(r.s.ctx, err)
+		r.err = r.s.fail(err)
 		return tag, r.err
 	}
 	r.s.t.forget(tag)
@@ -250,7 +250,7 @@ func (r *txResults) abandon() error {
 		}
 	}
 	if err := r.results.Close(); err != nil && r.err == nil {
-		r.err = r.s.t.fail(r.s.ctx, err)
+		r.err = r.s.fail(err)
 	}
 	rows := r.read
 	if r.err != nil {

@@ -21,7 +21,7 @@ func (t *tx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []strin
 	n, err := t.conn.CopyFrom(s.ctx, table, columns, rows)
 	s.answered = time.Now()
 	if err != nil {
-		err = t.copyFailure(s, rows, err)
+		err = s.copyFailure(rows, err)
 		s.end(-1, err)
 		return n, err
 	}
@@ -31,8 +31,8 @@ func (t *tx) CopyFrom(ctx context.Context, table pgx.Identifier, columns []strin
 
 // copyFailure tells an error of the source, which is the application's own, from all
 // others.
-func (t *tx) copyFailure(s *statement, rows pgx.CopyFromSource, err error) error {
-	failure := t.fail(s.ctx, err)
+func (s *statement) copyFailure(rows pgx.CopyFromSource, err error) error {
+	failure := s.fail(err)
 	if own := rows.Err(); own != nil {
 		return own
 	}

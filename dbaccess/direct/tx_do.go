@@ -72,7 +72,7 @@ func (t *tx) callFailure(ctx context.Context, f failedCall, w *try, err error) e
 	if w.known != nil && stale(f, err) {
 		t.b.schema.Invalidate()
 	}
-	return t.b.runFailure(ctx, f, err)
+	return t.b.runFailure(t.ended(ctx), f, err)
 }
 
 // runWithin is run in a transaction that goes on: restore is the last statement.
@@ -176,7 +176,7 @@ func (t *tx) knowSchema(ctx context.Context, w *try) error {
 	res := t.pg.ExecParams(ctx, sql, values, nil, nil, nil).Read()
 	switch {
 	case res.Err != nil:
-		return t.b.runFailure(ctx, failedCall{stage: stageSettings, readOnly: true}, res.Err)
+		return t.b.runFailure(t.ended(ctx), failedCall{stage: stageSettings, readOnly: true}, res.Err)
 	case len(res.Rows) != 1 || len(res.Rows[0]) != 1:
 		return errAnswer
 	}

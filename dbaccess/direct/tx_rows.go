@@ -96,13 +96,13 @@ func (r *txRows) wrap(err error) error {
 		return err // it has been here: a RowScanner returned it
 	}
 	if _, ok := errors.AsType[*pgconn.PgError](err); ok || r.s.t.pg.IsClosed() {
-		return r.s.t.fail(r.s.ctx, err)
+		return r.s.fail(err)
 	}
 	e := dbaccess.Error{Kind: dbaccess.ErrInvalid, Advice: "a row does not fit its destinations"}
 	if arg, ok := errors.AsType[pgx.ScanArgError](err); ok {
 		e.Advice = fmt.Sprintf("column %d, %q, does not fit its destination", arg.ColumnIndex+1, arg.FieldName)
 	}
-	return r.s.t.run.scope.Fail(e.With(dbaccess.ServerText{}, err))
+	return r.s.named(e.With(dbaccess.ServerText{}, err))
 }
 
 // Err is the error that ended the rows, nil while they are open.

@@ -28,7 +28,7 @@ type tx struct {
 	changed *sync.Cond // of the next two
 	busy    bool       // a statement has the connection
 	results opened     // its results, while they are being read
-	ended   bool
+	over    bool
 
 	lost bool // the connection is not in the transaction any more
 
@@ -62,7 +62,7 @@ func (t *tx) take() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
-	case t.ended:
+	case t.over:
 		return misused("the transaction has ended: use it within its function only")
 	case t.busy && t.results != nil:
 		return misused("rows, or the results of a batch, are still open: read them to the end or close them before the next statement")
@@ -99,7 +99,7 @@ func (t *tx) keep(o opened) {
 // still does is cancelled, and an error too.
 func (t *tx) end() (err error) {
 	t.mu.Lock()
-	t.ended = true
+	t.over = true
 	for t.busy && t.results == nil {
 		err = misused("a statement was still at work when the function returned: wait for the goroutines that it starts")
 		t.cancel()
@@ -111,18 +111,6 @@ func (t *tx) end() (err error) {
 		return err
 	}
 	return errors.Join(err, results.abandon())
-}
-
-// fail makes the error of a statement.
-func (t *tx) fail(ctx context.Context, err error) error {
-	if err == nil {
-		return nil
-	}
-	call := t.run.scope.Call()
-	f := failedCall{call: call, stage: stageEnd, readOnly: true, ownTimeout: t.begin.ownTimeout}
-	failure := t.run.scope.Fail(t.b.runFailure(ctx, f, err))
-	t.note(failure)
-	return failure
 }
 
 // note keeps the first failure that the server knows of.

@@ -73,6 +73,35 @@ func (s *statement) end(rows int64, err error) {
 	s.t.run.scope.End(s.ctx, e)
 }
 
+// fail makes the error of a statement that was sent.
+func (s *statement) fail(err error) error {
+	if err == nil {
+		return nil
+	}
+	f := failedCall{call: s.t.run.scope.Call(), stage: stageEnd, readOnly: true, ownTimeout: s.t.begin.ownTimeout}
+	failure := s.named(s.t.b.runFailure(s.t.ended(s.ctx), f, err))
+	s.t.note(failure)
+	return failure
+}
+
+// named fills in what failed.
+func (s *statement) named(err error) error {
+	name := s.start.Name
+	if name == "" {
+		name = s.start.Summary()
+	}
+	return named(err, s.start.SQL.Operation, name)
+}
+
+// ended is the context that tells why a statement's has ended: the transaction's
+// own limits, if it is them.
+func (t *tx) ended(ctx context.Context) context.Context {
+	if t.limits.Err() != nil {
+		return t.limits
+	}
+	return ctx
+}
+
 // Exec runs a statement and returns its tag.
 func (t *tx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error) {
 	s, err := t.single(ctx, "Exec", sql)
@@ -91,7 +120,7 @@ func (t *tx) Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandT
 func (s *statement) exec(sql string, args []any) (pgconn.CommandTag, error) {
 	sql, args, err := rewritten(s.ctx, sql, args)
 	if err != nil {
-		return pgconn.CommandTag{}, s.t.run.scope.Fail(err)
+		return pgconn.CommandTag{}, s.named(err)
 	}
 	var r *pgconn.ResultReader
 	if len(args) == 0 {
@@ -103,7 +132,7 @@ func (s *statement) exec(sql string, args []any) (pgconn.CommandTag, error) {
 	tag, err := r.Close()
 	s.answered = time.Now()
 	s.t.forget(tag)
-	return tag, s.t.fail(s.ctx, err)
+	return tag, s.fail(err)
 }
 
 // Query runs a statement that yields rows. They have the connection until they are
@@ -124,7 +153,7 @@ func (t *tx) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, erro
 func (s *statement) query(sql string, args []any) (*txRows, error) {
 	sql, args, err := rewritten(s.ctx, sql, args)
 	if err != nil {
-		return nil, s.t.run.scope.Fail(err)
+		return nil, s.named(err)
 	}
 	r, err := s.send(sql, args)
 	if err != nil {
@@ -145,10 +174,10 @@ func (t *tx) QueryRow(ctx context.Context, sql string, args ...any) pgx.Row {
 func (s *statement) send(sql string, args []any) (*pgconn.ResultReader, error) {
 	d, err := s.t.describe(s, sql)
 	if err != nil {
-		return nil, s.t.fail(s.ctx, err)
+		return nil, s.fail(err)
 	}
 	if err := s.t.build(d, args); err != nil {
-		return nil, err
+		return nil, s.named(err)
 	}
 	s.sent = time.Now()
 	b := &s.t.builder
@@ -190,14 +219,14 @@ func (t *tx) forget(tag pgconn.CommandTag) {
 // build encodes the arguments.
 func (t *tx) build(d *pgconn.StatementDescription, args []any) error {
 	if len(args) != len(d.ParamOIDs) {
-		return t.run.scope.Fail(&dbaccess.Error{Kind: dbaccess.ErrInvalid, Advice: fmt.Sprintf(
-			"the statement has %d parameters and was given %d arguments", len(d.ParamOIDs), len(args))})
+		return &dbaccess.Error{Kind: dbaccess.ErrInvalid, Advice: fmt.Sprintf(
+			"the statement has %d parameters and was given %d arguments", len(d.ParamOIDs), len(args))}
 	}
 	if err := t.builder.Build(t.conn.TypeMap(), d, args); err != nil {
 		// pgx's text quotes the value.
-		return t.run.scope.Fail(dbaccess.Error{
+		return dbaccess.Error{
 			Kind: dbaccess.ErrInvalid, Advice: "an argument can't be encoded as the type that its parameter has" + t.culprit(d, args),
-		}.With(dbaccess.ServerText{}, err))
+		}.With(dbaccess.ServerText{}, err)
 	}
 	return nil
 }
