@@ -5,16 +5,17 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"testing"
 
 	"github.com/getsentry/sentry-go"
 	"github.com/labstack/echo/v4"
-	"go.uber.org/goleak"
 
+	"github.com/twinpath/twinpath/internal/localpg/pgtest"
 	"github.com/twinpath/twinpath/internal/sentrytest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { os.Exit(pgtest.Run(m)) }
 
 // data returns the root's attributes, with all statuses as int.
 func data(e *sentry.Event) map[string]any {
