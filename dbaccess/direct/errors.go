@@ -282,7 +282,10 @@ func (b *Backend) serverFailure(f failedCall, pg *pgconn.PgError) error {
 	switch {
 	case pg.Code == sqlstate.CodeRaise:
 		r, _ := sqlstate.ParseRaise(pg.Message, pg.Detail)
-		e.Code, e.HTTPStatus = r.Code, r.Status
+		e.Code, e.SQLState, e.HTTPStatus = r.Code, "", r.Status
+		if looksLikeSQLState(r.Code) {
+			e.SQLState = r.Code // the other path can't tell it from one
+		}
 		text = dbaccess.ServerText{Message: r.Message, Detail: r.Details, Hint: r.Hint}
 	case pg.Code == "42P01" && f.stage == stageMain && f.call.Query.Op != query.OpCall && fromStatement(pg):
 		e.Code, e.SQLState, e.HTTPStatus = codeTable, "", 404 // PostgREST would not have asked the database
@@ -291,6 +294,10 @@ func (b *Backend) serverFailure(f failedCall, pg *pgconn.PgError) error {
 	e.Kind = dbaccess.KindOf(e.Code, e.HTTPStatus)
 	e.Advice = adviceFor(f, pg)
 	return e.With(text, pg)
+}
+
+func looksLikeSQLState(code string) bool {
+	return len(code) == 5 && strings.Trim(code, "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ") == ""
 }
 
 // fromStatement says whether the error is about the statement's own text rather
