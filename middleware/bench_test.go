@@ -65,6 +65,30 @@ func BenchmarkSentry(b *testing.B) {
 	}
 }
 
+// TestUnsampledCallsCostNothing: a request that isn't sampled allocates as much
+// with calls as without.
+func TestUnsampledCallsCostNothing(t *testing.T) {
+	r := sentrytest.New(t, func(o *sentry.ClientOptions) { o.TracesSampleRate = 0 })
+	spec := companies.Spec()
+	end := dbaccess.CallEnd{CallStart: dbaccess.CallStart{Query: &spec, Name: spec.Name}}
+	o := tracing.NewObserver(tracing.Always())
+	allocs := func(n int) float64 {
+		e := quietEcho()
+		e.Use(middleware.Sentry())
+		e.GET("/u/:id", func(c echo.Context) error {
+			for range n {
+				o.CallEnd(o.CallStart(c.Request().Context(), end.CallStart), end)
+			}
+			return c.NoContent(204)
+		})
+		req := httptest.NewRequestWithContext(sentry.SetHubOnContext(context.Background(), r.Hub), http.MethodGet, "/u/1", nil)
+		return testing.AllocsPerRun(200, func() { e.ServeHTTP(httptest.NewRecorder(), req) })
+	}
+	if without, with := allocs(0), allocs(20); with > without {
+		t.Errorf("%v allocations with 20 calls, %v without", with, without)
+	}
+}
+
 type discarding struct{}
 
 func (discarding) Configure(sentry.ClientOptions)        {}

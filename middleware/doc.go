@@ -8,11 +8,13 @@
 //	e.Use(middleware.Errors())           // handlers return database errors as they are
 //	e.Use(middleware.Identity(verifier)) // for example from auth/jwt
 //	e.Use(middleware.AccessPath(db))
+//	e.Use(middleware.ServerTiming(isStaff)) // shows staff how long the calls took
 //
 // Each is useful alone, and their order among themselves does not matter. They
 // work by the request's context: handlers pass c.Request().Context() on, and
 // whatever gets it (the facade, pgxtrace, sentry.CaptureException through
-// sentry.GetHubFromContext) finds what it needs there.
+// sentry.GetHubFromContext) finds what it needs there. For calls to other
+// services, tracing.Headers(ctx) has the headers that continue the trace.
 //
 // None of them writes a response or calls the error handler. A handler's error
 // is returned as it is, but for those of database calls by Errors.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"github.com/getsentry/sentry-go"
 	"github.com/labstack/echo/v4"
@@ -25,7 +26,8 @@ type exchange struct {
 	name   string // so far
 	writer watchedWriter
 	once   sync.Once
-	end    outcome // set before the transaction is sent
+	ended  atomic.Bool
+	end    outcome // valid when ended
 }
 
 // outcome is what is said about a request at its end.
@@ -213,6 +215,7 @@ func (x *exchange) finish(ctx context.Context, o outcome) {
 	}
 	x.once.Do(func() {
 		x.end = o
+		x.ended.Store(true)
 		x.root.SetData("http.request.method", x.method)
 		if o.route != "" {
 			x.root.SetData("http.route", o.route)
@@ -241,8 +244,10 @@ const statusCode = "http.response.status_code"
 // an error is captured in the request or in what the request left behind.
 func (x *exchange) amend(event *sentry.Event, _ *sentry.EventHint) *sentry.Event {
 	trace := event.Contexts["trace"]
-	if event.Type != "transaction" || trace["span_id"] != x.root.SpanID {
-		return event // a report, or a transaction of one that the hub was cloned for
+	if event.Type != "transaction" || trace["span_id"] != x.root.SpanID || !x.ended.Load() {
+		// A report, a transaction that got a clone of the hub, or the request's own
+		// ended by the handler itself.
+		return event
 	}
 	if x.dropped() {
 		return nil

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"testing"
+	"time"
 
 	"github.com/getsentry/sentry-go"
 	"github.com/google/go-cmp/cmp"
@@ -124,6 +125,15 @@ func TestWhereTheOfficialMiddlewareIsWrong(t *testing.T) {
 		{name: "a middleware further out that calls c.Error", outside: []echo.MiddlewareFunc{echomiddleware.RequestLoggerWithConfig(echomiddleware.RequestLoggerConfig{
 			HandleError: true, LogStatus: true, LogValuesFunc: func(echo.Context, echomiddleware.RequestLoggerValues) error { return nil },
 		})}, handler: returning(echo.NewHTTPError(403)), want: seen{Client: 403, Name: route, Code: 403, Status: "permission_denied"}},
+		{name: "a handler out of time", inside: []echo.MiddlewareFunc{echomiddleware.ContextTimeout(time.Millisecond)}, handler: func(c echo.Context) error {
+			<-c.Request().Context().Done()
+			return c.Request().Context().Err()
+		}, want: seen{Client: 503, Name: route, Code: 503, Status: "unavailable"}},
+		{name: "a handler that takes the transaction for its own", handler: func(c echo.Context) error {
+			tx := sentry.StartTransaction(c.Request().Context(), "theirs") // which returns the request's
+			defer tx.Finish()
+			return c.NoContent(204)
+		}, want: seen{Client: 204, Name: route}},
 		{name: "an answer past c.Response", handler: func(c echo.Context) error {
 			c.Response().Writer.WriteHeader(418)
 			return nil
