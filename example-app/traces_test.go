@@ -97,11 +97,13 @@ func checkTrace(t *testing.T, tr waterfall.Trace, wanted []string) {
 	call := tr.Spans[0]
 	var names []string
 	for _, s := range tr.Spans[1:] {
-		if s.Phase == "" || s.Depth != 2 {
+		parent := slices.IndexFunc(tr.Spans, func(p waterfall.Span) bool { return p.ID == s.ParentID })
+		if parent < 0 || s.Phase == "" || s.Depth != tr.Spans[parent].Depth+1 {
 			t.Errorf("%s is no phase of the call", s.Name)
+			continue
 		}
-		if s.OffsetMS < call.OffsetMS-0.01 || s.OffsetMS+s.DurationMS > call.OffsetMS+call.DurationMS+0.01 {
-			t.Errorf("the phase %s sticks out of the call", s.Name)
+		if in := tr.Spans[parent]; s.OffsetMS < in.OffsetMS-0.01 || s.OffsetMS+s.DurationMS > in.OffsetMS+in.DurationMS+0.01 {
+			t.Errorf("the phase %s sticks out of %s", s.Name, in.Name)
 		}
 		names = append(names, s.Phase)
 	}
