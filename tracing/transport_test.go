@@ -259,13 +259,10 @@ func TestTransportOutcomes(t *testing.T) {
 		{"canceled", "http://" + host + "/slow", 0, true, []outcome{{sentry.SpanStatusCanceled.String(), nil}}},
 		{"deadline", "http://" + host + "/slow", 50 * time.Millisecond, false, []outcome{{"deadline_exceeded", "timeout"}}},
 		{"nobody there", "http://127.0.0.1:1/", 0, false, []outcome{{"unavailable", "connect"}}},
-		{"no such host", "http://" + canary + ".invalid./", 0, false, []outcome{{"unavailable", "dns"}}},
+		{"no such host", "http://nobody.invalid./", 0, false, []outcome{{"unavailable", "dns"}}},
 		{"no TLS", "https://" + host + "/", 0, false, []outcome{{"unavailable", "tls"}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if strings.Contains(tt.url, canary) {
-				tt.url = strings.Replace(tt.url, canary, "nobody", 1) // a host is told
-			}
 			all := traced(t, func(ctx context.Context) {
 				ctx, cancel := context.WithCancel(ctx)
 				defer cancel()

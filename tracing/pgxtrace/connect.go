@@ -88,11 +88,11 @@ func Configure(cfg *pgxpool.Config, opts ...Option) {
 		}
 	}
 	prepare := cfg.PrepareConn
+	//lint:ignore SA1019 who still uses it is to be told about it
 	if before := cfg.BeforeAcquire; prepare == nil && before != nil {
 		prepare = func(ctx context.Context, c *pgx.Conn) (bool, error) { return before(ctx, c), nil }
 	}
 	if prepare != nil {
-		cfg.BeforeAcquire = nil
 		cfg.PrepareConn = func(ctx context.Context, c *pgx.Conn) (bool, error) {
 			beginStep(ctx, stepPrepareConn)
 			return prepare(ctx, c)

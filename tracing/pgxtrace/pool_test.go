@@ -73,6 +73,7 @@ func TestHooksAreKept(t *testing.T) {
 		time.Sleep(pause)
 		return nil
 	}
+	//lint:ignore SA1019 who still uses it is to be told about it
 	cfg.BeforeAcquire = func(context.Context, *pgx.Conn) bool {
 		called.Add(100_000)
 		time.Sleep(pause)

@@ -1,0 +1,311 @@
+package delays_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"go.uber.org/goleak"
+
+	"github.com/twinpath/twinpath/dbaccess/postgresttest"
+	"github.com/twinpath/twinpath/internal/localpg"
+	"github.com/twinpath/twinpath/internal/localpg/pgtest"
+)
+
+const (
+	delay     = 30 * time.Millisecond
+	atLeast   = 25.0 // of it, in milliseconds, shows where it belongs
+	elsewhere = 15.0 // at most, in milliseconds, shows anywhere else
+	attempts  = 12   // on a busy machine other things take time too
+)
+
+var names *nameServer
+
+func TestMain(m *testing.M) {
+	var err error
+	if names, err = startNameServer(); err != nil {
+		panic(err)
+	}
+	// Every package asks this one for the addresses of names.
+	net.DefaultResolver = &net.Resolver{PreferGo: true, Dial: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "udp", names.conn.LocalAddr().String())
+	}}
+	os.Exit(pgtest.Run(m, goleak.IgnoreCurrent()))
+}
+
+// rig is what the clients connect to: fronts with TLS before a pooler with one
+// connection to the database, and before a stand-in for PostgREST.
+type rig struct {
+	knobs  knobs
+	db     *pgtest.Database
+	pooler *localpg.Pooler
+	pg     string
+	web    string
+}
+
+func newRig(t *testing.T) *rig {
+	t.Helper()
+	r := &rig{db: pgtest.Golden(t)}
+	r.db.Exec(t, `
+		create view public.small as select 'a' as v;
+		create view public.slow as select 'a' as v from pg_sleep(0.03);
+		create view public.held as select 'a' as v from pg_sleep(0.25);
+		create view public.big as select repeat('x', 400000) as v;
+		grant select on public.small, public.slow, public.held, public.big to anon, `+pgtest.LoginRole)
+	r.pooler = pgtest.NewPooler(t, localpg.PoolerConfig{PoolSize: 1})
+	r.db.PoolerDSN = r.pooler.DSN(pgtest.LoginRole, pgtest.LoginPassword, r.db.Name)
+	h, err := postgresttest.NewHandler(postgresttest.Config{DSN: r.db.DirectDSN})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	r.web = webFront(t, &r.knobs, h)
+	r.pg = postgresFront(t, &r.knobs, r.pooler.Addr())
+	return r
+}
+
+func (r *rig) addr(p path) string {
+	if p.web {
+		return r.web
+	}
+	return r.pg
+}
+
+// step is where the delay is put, and the phase of each path that it belongs to; a
+// path without one does not have the step.
+type step struct {
+	name  string
+	fresh bool   // the call makes a connection
+	view  string // "small" if empty
+	want  map[string]string
+	// run makes the measured call.
+	run func(t *testing.T, r *rig, p path, c client) map[string]float64
+	// address replaces the one that a fresh client connects to.
+	address func(t *testing.T, addr string) string
+}
+
+func (s *step) viewName() string {
+	if s.view == "" {
+		return "small"
+	}
+	return s.view
+}
+
+func plain(view string) func(*testing.T, *rig, path, client) map[string]float64 {
+	return func(t *testing.T, _ *rig, p path, c client) map[string]float64 {
+		t.Helper()
+		return p.phases(t, func(ctx context.Context) error { return c.call(ctx, view) })
+	}
+}
+
+// turned runs a call with a knob turned.
+func turned(view string, turn func(*rig, time.Duration)) func(*testing.T, *rig, path, client) map[string]float64 {
+	return func(t *testing.T, r *rig, p path, c client) map[string]float64 {
+		t.Helper()
+		turn(r, delay)
+		defer turn(r, 0)
+		return p.phases(t, func(ctx context.Context) error { return c.call(ctx, view) })
+	}
+}
+
+var steps = []step{
+	{
+		name: "DNS", fresh: true,
+		want: map[string]string{"direct": "connect.dns", "rest": "dns", "pgxtrace": "connect.dns", "transport": "dns"},
+		run:  turned("small", func(_ *rig, d time.Duration) { names.pause.Store(int64(d)) }),
+	},
+	{
+		name: "connect", fresh: true, address: jam,
+		want: map[string]string{"direct": "connect.tcp", "rest": "connect", "pgxtrace": "connect.tcp", "transport": "connect"},
+		run:  plain("small"),
+	},
+	{
+		name: "TLS", fresh: true,
+		want: map[string]string{"direct": "connect.tls", "rest": "tls", "pgxtrace": "connect.tls", "transport": "tls"},
+		run:  turned("small", func(r *rig, d time.Duration) { r.knobs.handshake.Store(int64(d)) }),
+	},
+	{
+		name: "startup", fresh: true,
+		want: map[string]string{"direct": "connect.startup", "pgxtrace": "connect.startup"},
+		run:  turned("small", func(r *rig, d time.Duration) { r.knobs.chunk.Store(int64(d)) }),
+	},
+	{
+		name: "acquire",
+		want: map[string]string{"direct": "acquire", "pgxtrace": "acquire.queue"},
+		run:  behindACall,
+	},
+	{
+		name: "pooler queue",
+		want: map[string]string{"direct": "network_pooler", "pgxtrace": "query"},
+		run:  behindATransaction,
+	},
+	{
+		name: "database",
+		want: map[string]string{"direct": "database", "rest": "wait", "pgxtrace": "query", "transport": "wait"},
+		run:  plain("slow"),
+	},
+	{
+		name: "first byte",
+		want: map[string]string{"direct": "network_pooler", "rest": "wait", "pgxtrace": "query", "transport": "wait"},
+		run:  turned("small", func(r *rig, d time.Duration) { r.knobs.chunk.Store(int64(d)) }),
+	},
+	{
+		name: "body", view: "big",
+		want: map[string]string{"direct": "rows", "rest": "body", "pgxtrace": "query", "transport": "body"},
+		run:  turned("big", func(r *rig, d time.Duration) { r.knobs.middle.Store(int64(d)) }),
+	},
+	{
+		name: "decode",
+		want: map[string]string{"direct": "decode", "rest": "decode"},
+		run: func(t *testing.T, _ *rig, p path, c client) map[string]float64 {
+			t.Helper()
+			return p.phases(t, func(ctx context.Context) error { return c.slowDecode(ctx, "small") })
+		},
+	},
+}
+
+// behindACall has the client's only connection taken by another call.
+func behindACall(t *testing.T, r *rig, p path, c client) map[string]float64 {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- c.call(context.Background(), "held") }()
+	r.await(t, "select count(*) > 0 from pg_stat_activity where datname = $1 and wait_event = 'PgSleep'")
+	got := p.phases(t, func(ctx context.Context) error { return c.call(ctx, "small") })
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// behindATransaction has the pooler's only connection taken by another client.
+func behindATransaction(t *testing.T, r *rig, p path, c client) map[string]float64 {
+	t.Helper()
+	holder, err := pgx.Connect(t.Context(), r.db.PoolerDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close(context.Background())
+	tx, err := holder.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	released := make(chan error, 1)
+	time.AfterFunc(3*delay, func() { released <- tx.Rollback(context.Background()) })
+	got := p.phases(t, func(ctx context.Context) error { return c.call(ctx, "small") })
+	if err := <-released; err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// await waits until a query about the rig's database is true.
+func (r *rig) await(t *testing.T, sql string) {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), r.db.SuperDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.Background())
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
+		var yes bool
+		if err := conn.QueryRow(t.Context(), sql, r.db.Name).Scan(&yes); err != nil {
+			t.Fatal(err)
+		}
+		if yes {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the database never came to it")
+		}
+	}
+}
+
+// measure makes the client, warms it unless the step wants a fresh one, and runs.
+func (s *step) measure(t *testing.T, r *rig, p path, slow bool) map[string]float64 {
+	t.Helper()
+	addr, run := r.addr(p), plain(s.viewName())
+	if slow {
+		run = s.run
+		if s.address != nil {
+			addr = s.address(t, addr)
+		}
+	}
+	c := p.open(t, r, named(t, addr))
+	defer c.close()
+	if !s.fresh {
+		for range 2 {
+			if err := c.call(t.Context(), s.viewName()); err != nil {
+				t.Fatalf("%s: %v", p.name, err)
+			}
+		}
+	}
+	return run(t, r, p, c)
+}
+
+// TestDelayInjection puts a delay into each step of a call: it shows in that phase
+// and in no other.
+func TestDelayInjection(t *testing.T) {
+	r := newRig(t)
+	for _, p := range paths {
+		t.Run(p.name, func(t *testing.T) {
+			usual := map[string]map[string]float64{}
+			for _, s := range steps {
+				phase, ok := s.want[p.name]
+				if !ok || s.address != nil && !canJam {
+					continue
+				}
+				kind := fmt.Sprint(s.fresh, s.viewName())
+				if usual[kind] == nil {
+					usual[kind] = medians(func() map[string]float64 { return s.measure(t, r, p, false) })
+				}
+				t.Run(s.name, func(t *testing.T) { s.test(t, r, p, phase, usual[kind]) })
+			}
+		})
+	}
+}
+
+func (s *step) test(t *testing.T, r *rig, p path, phase string, usual map[string]float64) {
+	problem := ""
+	for range attempts {
+		got := s.measure(t, r, p, true)
+		if problem = wrong(phase, usual, got); problem == "" {
+			return
+		}
+	}
+	t.Errorf("in none of %d attempts did it land in %s alone; the last one: %s", attempts, phase, problem)
+}
+
+// wrong says what is wrong with the phases of a delayed call, "" if nothing is.
+func wrong(phase string, usual, got map[string]float64) string {
+	if more := got[phase] - usual[phase]; more < atLeast {
+		return fmt.Sprintf("%s grew by %.1f ms; usual %v, now %v", phase, more, usual, got)
+	}
+	for name, ms := range got {
+		if more := ms - usual[name]; name != phase && more >= elsewhere {
+			return fmt.Sprintf("%s grew by %.1f ms; usual %v, now %v", name, more, usual, got)
+		}
+	}
+	return ""
+}
+
+// medians are those of a few measurements, by phase.
+func medians(measure func() map[string]float64) map[string]float64 {
+	const times = 3
+	all := map[string][]float64{}
+	for range times {
+		for name, ms := range measure() {
+			all[name] = append(all[name], ms)
+		}
+	}
+	out := map[string]float64{}
+	for name, values := range all {
+		slices.Sort(values)
+		out[name] = values[len(values)/2]
+	}
+	return out
+}
