@@ -115,12 +115,19 @@ func changedFailure() error {
 	return misused("its SQL has changed the role or request.jwt.claims, so it was rolled back: a transaction acts as one identity, begin another one for another")
 }
 
+// sessionSQL takes back what a set_config for good would leave on the server's
+// connection, hidden within the transaction by another one.
+const sessionSQL = `select pg_catalog.set_config('role','none',false),pg_catalog.set_config('request.jwt.claims','',false)`
+
 // commit checks the identity and commits, in one round trip: where the check fails
 // the server skips the commit.
 func (t *tx) commit() error {
 	var batch pgconn.Batch
 	queue(&batch, &compile.Statement{SQL: txGuard, Args: []string{t.begin.role, t.begin.claims}})
 	batch.ExecParams("commit", nil, nil, nil, nil)
+	if t.b.cfg.dsn != nil { // else the sessions are the app's
+		batch.ExecParams(sessionSQL, nil, nil, nil, nil)
+	}
 	results := t.pg.ExecBatch(t.limits, &batch)
 	err := row(results, 1, func([][]byte) error { return nil })
 	guarded := err == nil
@@ -132,15 +139,15 @@ func (t *tx) commit() error {
 		err = closeErr
 	}
 	switch {
+	case tag.String() == "COMMIT":
+		return nil // whatever became of the connection since
 	case isChanged(err) && !guarded:
 		return changedFailure()
 	case err != nil:
 		f := failedCall{call: t.run.scope.Call(), stage: stageEnd, readOnly: t.run.opts.ReadOnly, ownTimeout: t.begin.ownTimeout}
 		return t.b.runFailure(t.limits, f, err)
-	case tag.String() != "COMMIT":
-		return misused("the server has rolled it back instead of committing it")
 	}
-	return nil
+	return misused("the server has rolled it back instead of committing it")
 }
 
 // refused says why a statement can't be part of a transaction, nil if it can.

@@ -338,7 +338,13 @@ func TestTxIdentityCannotBeChanged(t *testing.T) {
 	t.Parallel()
 	pg := pgtest.Golden(t)
 	pg.Exec(t, things+`create function public.become(who text, local bool) returns text language sql as $$ select set_config('role', who, local) $$;`)
-	db := txDB(t, direct.Config{DSN: pg.PoolerDSN, MaxConns: 1})
+	n := newNeighbour(t, pg)
+	db := txDB(t, direct.Config{DSN: n.dsn, MaxConns: 1})
+	checkNeighbour := func(name string) {
+		if got := n.look(t); got != cleanNeighbour {
+			t.Errorf("%s: left behind: %s", name, got)
+		}
+	}
 	const insert = "insert into things (id, name) values (1, 'x')"
 	for _, tt := range []struct {
 		name    string
@@ -406,7 +412,18 @@ func TestTxIdentityCannotBeChanged(t *testing.T) {
 			pg.Exec(t, "delete from things")
 		}
 		checkUnchanged(t, db, 1)
+		checkNeighbour(tt.name)
 	}
+
+	// What is put back within the transaction does not come out behind it.
+	if err := direct.Tx(auth.With(t.Context(), alice), db, direct.TxOptions{}, func(ctx context.Context, tx direct.Transaction) error {
+		_, err := tx.Exec(ctx, `select set_config('role', 'service_role', false), set_config('role', 'authenticated', true),
+			set_config('request.jwt.claims', '{}', false), set_config('request.jwt.claims', $1, true)`, `{"sub":"`+aliceID+`","role":"authenticated"}`)
+		return err
+	}); err != nil {
+		t.Errorf("put back: %v", err)
+	}
+	checkNeighbour("put back")
 
 	// A verb does not run as anybody else either.
 	err := direct.Tx(auth.With(t.Context(), alice), db, direct.TxOptions{}, func(ctx context.Context, tx direct.Transaction) error {
