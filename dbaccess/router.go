@@ -105,6 +105,16 @@ func SubjectFrom(ctx context.Context) string {
 	return s
 }
 
+// callContext marks what happens in a call. It is a part of the call.
+type callContext struct{ context.Context }
+
+func (c *callContext) Value(key any) any {
+	if key == (inCallKey{}) {
+		return true
+	}
+	return c.Context.Value(key)
+}
+
 // InCall says whether ctx belongs to a running call of this package, so that
 // instruments below it (a pgx tracer, an http.RoundTripper) keep silent: the
 // call reports itself.
@@ -112,6 +122,11 @@ func InCall(ctx context.Context) bool { return ctx.Value(inCallKey{}) != nil }
 
 // decide returns the pinned decision, or asks the router and pins its answer.
 func decide(ctx context.Context, r Router, subject func() string, queryName string) Decision {
+	if d, ok := r.(defaultRouter); ok {
+		if _, pinned := ctx.Value(pinKey{}).(*pin); !pinned {
+			return d.Route(ctx, RouteRequest{}) // it asks nothing, and looks at nothing
+		}
+	}
 	if ctx.Value(routingKey{}) != nil {
 		return Decision{Path: REST, Variant: string(REST), Reason: "fallback: the router itself asked"}
 	}
