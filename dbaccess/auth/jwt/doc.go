@@ -11,7 +11,7 @@
 //
 // Both are the auth.Verifier of middleware.Identity. [HS256] is also the
 // auth.Signer that rest.Config wants where the application verifies its users by
-// other means. A Supabase project that moved to signing keys has tokens of both
+// other means; [NewSigner] makes one of a private key. A Supabase project that moved to signing keys has tokens of both
 // kinds for a while: JWKSConfig.Secret takes the secret besides.
 //
 // # What is verified

@@ -75,3 +75,29 @@ func ExampleNewJWKS_document() {
 	fmt.Println(tokens, err)
 	// Output: jwt.JWKS(hidden) <nil>
 }
+
+// A Supabase project with signing keys: a key that was made outside and imported there
+// signs for users whom the application knows by other means. This one is RFC 8037's.
+func ExampleNewSigner() {
+	signer, err := jwt.NewSigner(jwt.SignerConfig{
+		Key: []byte(`{"kty":"OKP","crv":"Ed25519","kid":"rfc8037","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}`),
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	ctx := context.Background()
+	token, err := signer.Sign(ctx, auth.Identity{Role: "authenticated", Claims: json.RawMessage(`{"sub":"alice"}`)}) // as rest.Config.Signer does
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	tokens, err := jwt.NewJWKS(jwt.JWKSConfig{Document: []byte(`{"kty":"OKP","crv":"Ed25519","kid":"rfc8037","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}`)})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	id, err := tokens.Verify(ctx, token)
+	fmt.Println(id, id.Subject(), err)
+	// Output: identity(authenticated) alice <nil>
+}

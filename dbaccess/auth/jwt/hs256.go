@@ -1,15 +1,10 @@
 package jwt
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
-	"slices"
-	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
@@ -23,9 +18,9 @@ type HS256 struct {
 }
 
 type hs256 struct {
-	rules    rules
-	secret   hidden
-	lifetime time.Duration
+	rules  rules
+	mint   minter
+	secret hidden
 }
 
 var (
@@ -40,7 +35,7 @@ func NewHS256(cfg Config) (*HS256, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &HS256{&hs256{rules: r, secret: hide(cfg.Secret), lifetime: cfg.Lifetime}}, nil
+	return &HS256{&hs256{rules: r, mint: minter{r.role, cfg.Lifetime}, secret: hide(cfg.Secret)}}, nil
 }
 
 // Verify returns the identity that a token proves: its role, its claims byte by
@@ -65,73 +60,11 @@ func (h *HS256) Verify(_ context.Context, token string) (auth.Identity, error) {
 // It takes some ten microseconds, and the call that needs the token a thousand or more, so
 // that nothing is kept.
 func (h *HS256) Sign(_ context.Context, id auth.Identity) (string, error) {
-	id.Token = ""
-	if err := id.Validate(); err != nil {
-		return "", err
-	}
-	payload, err := h.payload(id)
+	payload, err := h.mint.payload(id)
 	if err != nil {
 		return "", err
 	}
-	text := usualHeader + "." + strict.EncodeToString(payload)
-	signature, err := jwt.SigningMethodHS256.Sign(text, h.secret())
-	if err != nil { // which concerns the key's type alone
-		return "", fmt.Errorf("jwt: the claims of role %q can't be signed", id.Role)
-	}
-	return text + "." + strict.EncodeToString(signature), nil
-}
-
-// payload returns the claims of a token for id.
-func (h *hs256) payload(id auth.Identity) (json.RawMessage, error) {
-	var claims map[string]json.RawMessage
-	if len(id.Claims) > 0 {
-		var ok bool
-		if claims, ok = members(id.Claims); !ok {
-			return nil, errors.New("jwt: Identity.Claims must be a JSON object that repeats no member")
-		}
-	}
-	payload, err := id.ClaimsWithRole() // as PostgREST does, wherever it reads the role from
-	if err != nil {
-		return nil, err
-	}
-	if h.rules.role.String() != auth.DefaultClaimPath {
-		if payload, err = h.withRole(payload, id.Role); err != nil {
-			return nil, err
-		}
-	}
-	exp := time.Now().Add(h.lifetime).Unix()
-	switch b := claims["exp"]; {
-	case b == nil:
-	case absent(b): // null, which would be for ever
-		if claims, _ = members(payload); claims != nil {
-			claims["exp"] = fmt.Appendf(nil, "%d", exp)
-		}
-		return json.Marshal(claims)
-	default:
-		return payload, nil
-	}
-	open := payload[:bytes.LastIndexByte(payload, '}')] // which has the role, so that a comma follows
-	return fmt.Appendf(slices.Clip(open), `,"exp":%d}`, exp), nil
-}
-
-// withRole puts the role at Config.RoleClaim, and makes sure that whoever reads the
-// claims finds it there.
-func (h *hs256) withRole(payload json.RawMessage, name string) (json.RawMessage, error) {
-	claims, ok := members(payload)
-	if !ok {
-		return nil, errRolePlace
-	}
-	if err := putRole(claims, h.rules.role, claims["role"]); err != nil {
-		return nil, err
-	}
-	b, err := json.Marshal(claims)
-	if err != nil {
-		return nil, errRolePlace
-	}
-	if got, err := h.rules.roleOf(b, claims); err != nil || got != name {
-		return nil, errRolePlace
-	}
-	return b, nil
+	return seal(jwt.SigningMethodHS256, usualHeader, payload, h.secret())
 }
 
 // String leaves out the secret.
