@@ -72,6 +72,7 @@ type pair struct {
 	rest   *rest.Backend
 	direct *direct.Backend
 	anon   auth.Identity
+	budget budgets
 }
 
 func (x *examination) backends(p *postgrest) (*pair, error) {
@@ -83,11 +84,11 @@ func (x *examination) backends(p *postgrest) (*pair, error) {
 	if err != nil {
 		return nil, errors.Join(err, d.Close(context.Background()))
 	}
-	return &pair{rest: r, direct: d, anon: auth.Identity{Role: x.cfg.AnonRole}}, nil
+	return &pair{rest: r, direct: d, anon: auth.Identity{Role: x.cfg.AnonRole}, budget: x.budget}, nil
 }
 
 func (p *pair) close() {
-	ctx, cancel := context.WithTimeout(context.Background(), askTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), p.budget.ask)
 	defer cancel()
 	_ = p.rest.Close(ctx)
 	_ = p.direct.Close(ctx)
@@ -95,7 +96,7 @@ func (p *pair) close() {
 
 // read returns the row, nil when there is none.
 func (p *pair) read(ctx context.Context, b dbaccess.Backend, c candidate) (map[string]json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.budget.ask)
 	defer cancel()
 	columns := append([]string{columnTable, columnWrite}, c.Columns...)
 	s := query.From(c.Table).Columns(columns...).OrderBy(query.Asc(c.Key)).Limit(1).Named("doctor").Spec()

@@ -50,7 +50,8 @@ type Config struct {
 	// kind, or what its console says.
 	PoolerClients int
 
-	// Timeout bounds the whole examination. Defaults to DefaultTimeout.
+	// Timeout bounds the whole examination, and each step of it by a share: a login has a
+	// third. Defaults to DefaultTimeout.
 	Timeout time.Duration
 	// Resolver looks up hosts. Defaults to net.DefaultResolver.
 	Resolver *net.Resolver

@@ -30,7 +30,7 @@ func (x *examination) console(ctx context.Context) limits {
 	if conn == nil {
 		return limits{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, x.budget.ask)
 	defer cancel()
 	version, err := last(conn, conn.Exec(ctx, "SHOW VERSION"))
 	settings, errConfig := config(ctx, conn)

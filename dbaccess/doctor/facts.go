@@ -11,14 +11,6 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/direct"
 )
 
-// askTimeout bounds a question to the server, which has a statement_timeout a little
-// below it.
-const askTimeout = 2500 * time.Millisecond
-
-// prologue goes before every question, in the same transaction: nobody's search_path
-// changes what it means, it can't write, and it can't run for long.
-const prologue = `select set_config('search_path','pg_catalog',true), set_config('transaction_read_only','on',true), set_config('statement_timeout','2000',true)`
-
 // facts is what a server says about itself and about who asks.
 type facts struct {
 	Version    string
@@ -107,7 +99,7 @@ const factsSQL = `select json_build_object(
 // ask asks the server about itself.
 func (x *examination) ask(ctx context.Context, t *target, conn *pgconn.PgConn) *facts {
 	begin := time.Now()
-	f, err := ask[facts](ctx, conn, factsSQL, textArray(x.cfg.Roles), x.cfg.Schema, x.cfg.AnonRole)
+	f, err := ask[facts](ctx, x.budget, conn, factsSQL, textArray(x.cfg.Roles), x.cfg.Schema, x.cfg.AnonRole)
 	end := time.Now()
 	id := t.name + ".version"
 	if err != nil || f.Login.Name == "" {
@@ -147,11 +139,11 @@ func whatFailed(err error) string {
 
 // ask runs a question after the prologue, in one round trip and one transaction, and
 // reads the JSON that is the only column of its only row.
-func ask[T any](ctx context.Context, conn *pgconn.PgConn, sql string, args ...string) (*T, error) {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+func ask[T any](ctx context.Context, b budgets, conn *pgconn.PgConn, sql string, args ...string) (*T, error) {
+	ctx, cancel := context.WithTimeout(ctx, b.ask)
 	defer cancel()
 	var batch pgconn.Batch
-	batch.ExecParams(prologue, nil, nil, nil, nil)
+	batch.ExecParams(b.prologue(), nil, nil, nil, nil)
 	values := make([][]byte, len(args))
 	for i, a := range args {
 		values[i] = []byte(a)

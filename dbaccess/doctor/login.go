@@ -109,7 +109,7 @@ var errOtherRole = errors.New("doctor: the role was not taken on")
 
 // become acts as the role for one transaction.
 func (x *examination) become(ctx context.Context, conn *pgconn.PgConn, role string) error {
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, x.budget.ask)
 	defer cancel()
 	var batch pgconn.Batch
 	batch.ExecParams(`select pg_catalog.set_config('role',$1,true)`, [][]byte{[]byte(role)}, nil, nil, nil)

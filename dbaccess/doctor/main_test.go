@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -109,4 +110,13 @@ func scalar(tb testing.TB, dsn, sql string) string {
 		tb.Fatalf("%s: %v", sql, err)
 	}
 	return string(res[0].Rows[0][0])
+}
+
+// run examines, with time enough for a machine that is busy.
+func run(tb testing.TB, cfg doctor.Config) doctor.Report {
+	tb.Helper()
+	if cfg.Timeout == 0 {
+		cfg.Timeout = 2 * time.Minute
+	}
+	return doctor.Run(tb.Context(), cfg)
 }

@@ -26,7 +26,7 @@ func (x *examination) pooler(ctx context.Context, t *target, conn *pgconn.PgConn
 	if t.name != "direct" {
 		id, idRTT = t.name+".mode", ""
 	}
-	loginCtx, cancel := context.WithTimeout(ctx, loginTimeout)
+	loginCtx, cancel := context.WithTimeout(ctx, x.budget.login)
 	second, err := t.open(loginCtx, func() {})
 	cancel()
 	if err != nil {
@@ -42,7 +42,7 @@ func (x *examination) pooler(ctx context.Context, t *target, conn *pgconn.PgConn
 			if c == nil {
 				continue
 			}
-			ctx, cancel := context.WithTimeout(ctx, askTimeout)
+			ctx, cancel := context.WithTimeout(ctx, x.budget.ask)
 			begin := time.Now()
 			pid, err := last(c, c.Exec(ctx, pidSQL))
 			cancel()
@@ -140,7 +140,7 @@ func (x *examination) statements(ctx context.Context, conn *pgconn.PgConn, f *fa
 		x.add(Finding{ID: id, What: "no pooler could mix up prepared statements"})
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, x.budget.ask)
 	defer cancel()
 	name := "twinpath_doctor_" + strings.ToLower(rand.Text())
 	known, err := prepared(ctx, conn, name)

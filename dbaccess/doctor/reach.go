@@ -12,16 +12,12 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/direct"
 	"github.com/twinpath/twinpath/dbaccess/internal/pgdsn"
 )
 
-// Budgets of the steps to a server.
 const (
-	lookupTimeout = 2 * time.Second
-	dialTimeout   = 2 * time.Second
-	loginTimeout  = 3 * time.Second
-
 	// headStart is how long net.Dialer waits for a silent IPv6 address before it tries
 	// IPv4, and what every new connection loses then.
 	headStart = 300 * time.Millisecond
@@ -65,7 +61,7 @@ func (x *examination) lookUp(ctx context.Context, id, host string) ([]netip.Addr
 	if a, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{a.Unmap()}, true
 	}
-	ctx, cancel := context.WithTimeout(ctx, lookupTimeout)
+	ctx, cancel := context.WithTimeout(ctx, x.budget.lookup)
 	defer cancel()
 	start := time.Now()
 	var v4, v6 []netip.Addr
@@ -112,7 +108,7 @@ type tried struct {
 // the rest did.
 func (x *examination) dialAll(ctx context.Context, t *target, network string, addrs []string, name string) bool {
 	id := t.name + ".tcp"
-	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
+	ctx, cancel := context.WithTimeout(ctx, x.budget.dial)
 	defer cancel()
 	start := time.Now()
 	results := make(chan tried, len(addrs))
@@ -234,7 +230,7 @@ func (x *examination) logIn(ctx context.Context, t *target) *pgconn.PgConn {
 		x.skipped(id, "another login was refused, and a pooler may shut out an address that tries again")
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
+	ctx, cancel := context.WithTimeout(ctx, x.budget.login)
 	defer cancel()
 	start := time.Now()
 	secured := time.Time{}
@@ -247,6 +243,9 @@ func (x *examination) logIn(ctx context.Context, t *target) *pgconn.PgConn {
 			x.refused.Store(true)
 			f.What = "the server refused the login, SQLSTATE " + plainCode(e.SQLState)
 			f.Why = "no other login is tried now: a few more like this one, and Supavisor shuts out this address"
+		}
+		if errors.Is(e, dbaccess.ErrSaturated) {
+			f.What, f.Why = "there is no place for another connection, SQLSTATE "+plainCode(e.SQLState), ""
 		}
 		if wantsTLS && secured.IsZero() && e.SQLState == "" {
 			f.ID, f.What = t.name+".tls", "there is no TLS session"

@@ -19,8 +19,7 @@ import (
 )
 
 const (
-	requestTimeout = 3 * time.Second
-	maxBody        = 64 << 10
+	maxBody = 64 << 10
 
 	// noTable is asked for: the answer that there is no such table comes from PostgREST
 	// itself, proves that it knows a schema, and reads nothing.
@@ -34,6 +33,7 @@ type postgrest struct {
 	cfg     rest.Config
 	base    *url.URL
 	client  *http.Client
+	timeout time.Duration // of a request
 	version string
 }
 
@@ -52,7 +52,7 @@ func (x *examination) rest(ctx context.Context) *postgrest {
 	if x.cfg.RESTURL == "" {
 		return nil
 	}
-	p := &postgrest{cfg: rest.Config{URL: x.cfg.RESTURL, APIKey: x.cfg.APIKey, Schema: x.cfg.Schema, AnonRole: x.cfg.AnonRole}}
+	p := &postgrest{timeout: x.budget.request, cfg: rest.Config{URL: x.cfg.RESTURL, APIKey: x.cfg.APIKey, Schema: x.cfg.Schema, AnonRole: x.cfg.AnonRole}}
 	b, err := rest.New(p.cfg)
 	if err != nil {
 		x.add(Finding{ID: "rest.url", Severity: Error, What: "the URL, the key or the schema is refused", Why: "rest.New names what is wrong", Mend: urlAdvice(x.cfg.RESTURL)})
@@ -65,7 +65,7 @@ func (x *examination) rest(ctx context.Context) *postgrest {
 	x.add(x.urlFinding(p.base))
 	transport := &http.Transport{
 		MaxIdleConnsPerHost: 1, DialContext: (&net.Dialer{Resolver: x.cfg.Resolver}).DialContext,
-		ForceAttemptHTTP2: true, ResponseHeaderTimeout: requestTimeout, MaxResponseHeaderBytes: maxBody,
+		ForceAttemptHTTP2: true, ResponseHeaderTimeout: x.budget.request, MaxResponseHeaderBytes: maxBody,
 	}
 	p.client = &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 
@@ -109,7 +109,7 @@ func (p *postgrest) get(ctx context.Context, token string) (*reply, error) {
 
 // request asks for no rows.
 func (p *postgrest) request(ctx context.Context, method string, u *url.URL, token string) (*reply, error) {
-	ctx, cancel := context.WithTimeout(ctx, requestTimeout)
+	ctx, cancel := context.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	u.RawQuery = "limit=0"
 	req, err := http.NewRequestWithContext(ctx, method, u.String(), nil)

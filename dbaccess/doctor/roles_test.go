@@ -55,7 +55,7 @@ func TestPrivileges(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			_, dsn := role(t, db, tt.options, tt.more...)
-			r := doctor.Run(t.Context(), doctor.Config{DirectDSN: dsn})
+			r := run(t, doctor.Config{DirectDSN: dsn})
 			wantFinding(t, r, tt.id, tt.severity, tt.words...)
 			checkNoSecret(t, r, "canary")
 		})
@@ -66,7 +66,7 @@ func TestRoles(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
 	limited, _ := role(t, db, "noinherit bypassrls", "alter role {role} set statement_timeout = '3s'", "grant {role} to "+pgtest.LoginRole)
-	r := doctor.Run(t.Context(), doctor.Config{DirectDSN: db.DirectDSN, Roles: []string{"anon", limited, "no_such_role", pgtest.LoginRole}})
+	r := run(t, doctor.Config{DirectDSN: db.DirectDSN, Roles: []string{"anon", limited, "no_such_role", pgtest.LoginRole}})
 	wantFinding(t, r, "login.roles", doctor.Error, "there is no role no_such_role")
 	wantFinding(t, r, "login.roles", doctor.Warning, limited, "not bound by row-level security")
 	wantFinding(t, r, "login.privileges", doctor.Error, "is also a role that callers act as")
@@ -77,19 +77,19 @@ func TestRoles(t *testing.T) {
 func TestPrivilegedLoginIsNotCompared(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
-	r := doctor.Run(t.Context(), doctor.Config{DirectDSN: db.SuperDSN, RESTURL: standIn(t, postgresttest.Config{DSN: db.DirectDSN})})
+	r := run(t, doctor.Config{DirectDSN: db.SuperDSN, RESTURL: standIn(t, postgresttest.Config{DSN: db.DirectDSN})})
 	wantFinding(t, r, "same.database", doctor.Info, "privileges of its own")
 }
 
 func TestOtherDatabase(t *testing.T) {
 	t.Parallel()
 	db, other := pgtest.Golden(t), pgtest.Golden(t)
-	r := doctor.Run(t.Context(), doctor.Config{DirectDSN: db.DirectDSN, RESTURL: standIn(t, postgresttest.Config{DSN: other.DirectDSN})})
+	r := run(t, doctor.Config{DirectDSN: db.DirectDSN, RESTURL: standIn(t, postgresttest.Config{DSN: other.DirectDSN})})
 	// Both are copies of one template, with the same numbers: the report doesn't claim more.
 	wantFinding(t, r, "same.database", doctor.OK, "or a copy")
 	empty := pgtest.NewDatabase(t)
 	empty.Exec(t, "grant usage on schema public to anon")
-	r = doctor.Run(t.Context(), doctor.Config{DirectDSN: db.DirectDSN, RESTURL: standIn(t, postgresttest.Config{DSN: empty.DirectDSN})})
+	r = run(t, doctor.Config{DirectDSN: db.DirectDSN, RESTURL: standIn(t, postgresttest.Config{DSN: empty.DirectDSN})})
 	wantFinding(t, r, "same.database", doctor.Error, "does not know table", "notify pgrst")
 
 	// The same tables, made anew, and empty.
@@ -97,7 +97,7 @@ func TestOtherDatabase(t *testing.T) {
 		execute format('alter table public.%I rename to %I', t, t || '_old');
 		execute format('create table public.%I (like public.%I including all)', t, t || '_old');
 		execute format('grant select on public.%I to anon', t); end loop; end $$`)
-	r = doctor.Run(t.Context(), doctor.Config{DirectDSN: db.DirectDSN, RESTURL: standIn(t, postgresttest.Config{DSN: other.DirectDSN})})
+	r = run(t, doctor.Config{DirectDSN: db.DirectDSN, RESTURL: standIn(t, postgresttest.Config{DSN: other.DirectDSN})})
 	wantFinding(t, r, "same.database", doctor.Error, "different databases")
 }
 
@@ -105,7 +105,7 @@ func TestOtherJSON(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
 	_, dsn := role(t, db, "noinherit", "grant anon, authenticated to {role}", "alter role {role} set intervalstyle = 'iso_8601'", "alter role {role} set bytea_output = 'escape'")
-	r := doctor.Run(t.Context(), doctor.Config{DirectDSN: db.DirectDSN, RESTURL: standIn(t, postgresttest.Config{DSN: dsn})})
+	r := run(t, doctor.Config{DirectDSN: db.DirectDSN, RESTURL: standIn(t, postgresttest.Config{DSN: dsn})})
 	wantFinding(t, r, "same.database", doctor.OK, "same row")
 	wantFinding(t, r, "same.json", doctor.Error, "IntervalStyle (interval)", "bytea_output (bytea)")
 }
@@ -114,7 +114,7 @@ func TestNothingToCompare(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
 	name, _ := role(t, db, "noinherit", "grant {role} to "+pgtest.LoginRole)
-	r := doctor.Run(t.Context(), doctor.Config{
+	r := run(t, doctor.Config{
 		DirectDSN: db.DirectDSN, AnonRole: name, RESTURL: standIn(t, postgresttest.Config{DSN: db.DirectDSN, AnonRole: name}),
 	})
 	wantFinding(t, r, "same.database", doctor.Info, "no table of schema public")

@@ -28,6 +28,7 @@ var order = []string{
 // examination is one run: its config and what has been found so far.
 type examination struct {
 	cfg     Config
+	budget  budgets
 	refused atomic.Bool // a login was: no other is tried
 
 	mu       sync.Mutex
@@ -50,6 +51,7 @@ func (x *examination) skipped(id, why string) {
 func Run(ctx context.Context, cfg Config) Report {
 	start := time.Now()
 	x := &examination{cfg: cfg.WithDefaults()}
+	x.budget = budgetsOf(x.cfg.Timeout)
 	ctx, cancel := context.WithTimeout(ctx, x.cfg.Timeout)
 	defer cancel()
 	if !x.configured() {

@@ -27,7 +27,7 @@ func TestReport(t *testing.T) {
 	db := pgtest.Golden(t)
 	pooler := pgtest.Pooler(t)
 	restURL := standIn(t, postgresttest.Config{DSN: db.DirectDSN, ServerTiming: true})
-	r := doctor.Run(t.Context(), doctor.Config{
+	r := run(t, doctor.Config{
 		DirectDSN: db.PoolerDSN, SessionDSN: db.DirectDSN, AdminDSN: pooler.AdminDSN(), RESTURL: restURL, JWTSecret: secret,
 		Roles: []string{"anon", "authenticated", "service_role"}, Instances: 20,
 	})
@@ -67,7 +67,7 @@ func TestReport(t *testing.T) {
 func TestPostgresItself(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
-	r := doctor.Run(t.Context(), doctor.Config{DirectDSN: db.DirectDSN, Instances: 100})
+	r := run(t, doctor.Config{DirectDSN: db.DirectDSN, Instances: 100})
 	wantFinding(t, r, "direct.pooler", doctor.Info, "Postgres itself")
 	wantFinding(t, r, "direct.statements", doctor.OK)
 	wantFinding(t, r, "pool.size", doctor.Warning, "100 instances × 4 connections are 400", "max_connections")
@@ -84,7 +84,7 @@ func TestSessionMode(t *testing.T) {
 	db := pgtest.Golden(t)
 	pooler := sessionPooler(t)
 	dsn := pooler.DSN(pgtest.LoginRole, pgtest.LoginPassword, db.Name)
-	r := doctor.Run(t.Context(), doctor.Config{DirectDSN: dsn, SessionDSN: dsn, AdminDSN: pooler.AdminDSN()})
+	r := run(t, doctor.Config{DirectDSN: dsn, SessionDSN: dsn, AdminDSN: pooler.AdminDSN()})
 	wantFinding(t, r, "direct.pooler", doctor.Warning, "session mode, or with an idle pool")
 	wantFinding(t, r, "console.version", doctor.Warning, "pool_mode is session")
 	wantFinding(t, r, "session.mode", doctor.OK, "a session of its own")
@@ -96,7 +96,7 @@ func TestSessionMode(t *testing.T) {
 func TestSessionStringOfTransactionPooler(t *testing.T) {
 	t.Parallel()
 	db, other := pgtest.Golden(t), pgtest.Golden(t)
-	r := doctor.Run(t.Context(), doctor.Config{DirectDSN: other.DirectDSN, SessionDSN: db.PoolerDSN})
+	r := run(t, doctor.Config{DirectDSN: other.DirectDSN, SessionDSN: db.PoolerDSN})
 	wantFinding(t, r, "session.mode", doctor.Error, "transaction mode", "LISTEN succeeds")
 	wantFinding(t, r, "session.listen", doctor.Info, "not examined")
 	wantFinding(t, r, "session.database", doctor.Error, "another database")
@@ -108,7 +108,7 @@ func TestLeavesNothing(t *testing.T) {
 	db := pgtest.Golden(t)
 	pooler := pgtest.NewPooler(t, localpg.PoolerConfig{PoolSize: 1})
 	dsn := pooler.DSN(pgtest.LoginRole, pgtest.LoginPassword, db.Name)
-	r := doctor.Run(t.Context(), doctor.Config{DirectDSN: dsn})
+	r := run(t, doctor.Config{DirectDSN: dsn})
 	wantFinding(t, r, "direct.pooler", doctor.OK, "transaction mode")
 	wantFinding(t, r, "direct.statements", doctor.Info, "does not keep track")
 	left := scalar(t, dsn, `select concat_ws(',', current_user, current_setting('statement_timeout'), current_setting('transaction_read_only'),
@@ -129,7 +129,7 @@ func TestOneLogin(t *testing.T) {
 			dsn := func(p string) string {
 				return "postgres://" + pgtest.LoginRole + ":wr0ngcanary@" + p + "/" + db.Name + "?sslmode=disable"
 			}
-			r := doctor.Run(t.Context(), doctor.Config{
+			r := run(t, doctor.Config{
 				DirectDSN: dsn(first.Addr()), SessionDSN: dsn(second.Addr()), AdminDSN: dsn(second.Addr()),
 				RESTURL: standIn(t, postgresttest.Config{DSN: db.DirectDSN}), JWTSecret: secret,
 			})
@@ -155,7 +155,7 @@ func TestOneLogin(t *testing.T) {
 func TestRefusedString(t *testing.T) {
 	t.Parallel()
 	p := proxy(t, "127.0.0.1:1")
-	r := doctor.Run(t.Context(), doctor.Config{
+	r := run(t, doctor.Config{
 		DirectDSN:  "postgres://app:canary@" + p.Addr() + "/db?timezone=UTC&lock_timeout=5s&my_setting=1",
 		SessionDSN: "postgres://app:can/ary@h/db", AdminDSN: "nonsense canary",
 	})
@@ -178,21 +178,21 @@ func TestNotes(t *testing.T) {
 	}
 	dead := l.Addr().String()
 	_ = l.Close()
-	r := doctor.Run(t.Context(), doctor.Config{DirectDSN: "postgres://app:canary@" + dead + "/db?connection_limit=2&sslmode=require&channel_binding=require"})
+	r := run(t, doctor.Config{DirectDSN: "postgres://app:canary@" + dead + "/db?connection_limit=2&sslmode=require&channel_binding=require"})
 	wantFinding(t, r, "direct.dsn", doctor.Info, "connection_limit: taken as")
 	wantFinding(t, r, "direct.dsn", doctor.Warning, "channel_binding")
 	wantFinding(t, r, "direct.tcp", doctor.Error, "nobody listens there", "is up")
 	wantNone(t, r, "direct.tls", "direct.login")
 
-	r = doctor.Run(t.Context(), doctor.Config{DirectDSN: "host=/nowhere/at/all user=app"})
+	r = run(t, doctor.Config{DirectDSN: "host=/nowhere/at/all user=app"})
 	wantFinding(t, r, "direct.tcp", doctor.Error, "socket doesn't exist")
 }
 
 func TestConfig(t *testing.T) {
 	t.Parallel()
-	r := doctor.Run(t.Context(), doctor.Config{})
+	r := run(t, doctor.Config{})
 	wantFinding(t, r, "config", doctor.Error, "nothing to examine")
-	r = doctor.Run(t.Context(), doctor.Config{DirectDSN: "host=/nowhere/at/all user=app", Instances: -1, JWTSecret: secret, Roles: []string{""}})
+	r = run(t, doctor.Config{DirectDSN: "host=/nowhere/at/all user=app", Instances: -1, JWTSecret: secret, Roles: []string{""}})
 	wantFinding(t, r, "config", doctor.Error, "negative")
 	wantFinding(t, r, "config", doctor.Error, "no URL of PostgREST")
 	wantFinding(t, r, "config", doctor.Error, "no name that can be")

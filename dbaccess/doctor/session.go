@@ -12,9 +12,6 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/internal/pgdsn"
 )
 
-// listenTimeout is how long a notification may take.
-const listenTimeout = 1500 * time.Millisecond
-
 // session examines Config.SessionDSN. database is what the direct string leads to, nil
 // when that isn't known.
 func (x *examination) session(ctx context.Context, database *facts) {
@@ -50,7 +47,7 @@ const sessionSQL = `select json_build_object('database', current_database(), 'oi
 	'started', extract(epoch from pg_postmaster_start_time())::text, 'recovery', pg_is_in_recovery())`
 
 func (x *examination) askSession(ctx context.Context, conn *pgconn.PgConn) *facts {
-	f, err := ask[facts](ctx, conn, sessionSQL)
+	f, err := ask[facts](ctx, x.budget, conn, sessionSQL)
 	if err != nil {
 		x.add(Finding{ID: "session.mode", Severity: Error, What: "the server could not be asked about itself", Why: whatFailed(err), Mend: "is it Postgres?"})
 		return nil
@@ -80,7 +77,7 @@ func (x *examination) listen(ctx context.Context, t *target) {
 		x.skipped(id, "there is no second connection to send from")
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, askTimeout)
+	ctx, cancel := context.WithTimeout(ctx, x.budget.ask)
 	defer cancel()
 	listener, sender := t.conns[0], t.conns[1]
 	channel := "twinpath_doctor_" + strings.ToLower(rand.Text())
@@ -96,7 +93,7 @@ func (x *examination) listen(ctx context.Context, t *target) {
 		fail(err)
 		return
 	}
-	waitCtx, stop := context.WithTimeout(ctx, listenTimeout)
+	waitCtx, stop := context.WithTimeout(ctx, x.budget.listen)
 	defer stop()
 	err := listener.WaitForNotification(waitCtx)
 	elapsed := time.Since(start)
