@@ -54,7 +54,8 @@ func newRig(t *testing.T) *rig {
 	r.db.Exec(t, `
 		create view public.small as select 'a' as v;
 		create view public.slow as select 'a' as v from pg_sleep(0.03);
-		create view public.held as select 'a' as v from pg_sleep(0.25);
+		create table public.locked (v text);
+		create view public.held as select v from public.locked union all select 'a';
 		create view public.big as select repeat('x', 400000) as v;
 		grant select on public.small, public.slow, public.held, public.big to anon, `+pgtest.LoginRole)
 	r.pooler = pgtest.NewPooler(t, localpg.PoolerConfig{PoolSize: 1})
@@ -172,10 +173,22 @@ var steps = []step{
 // behindACall has the client's only connection taken by another call.
 func behindACall(t *testing.T, r *rig, p path, c client) map[string]float64 {
 	t.Helper()
+	locker, err := pgx.Connect(t.Context(), r.db.SuperDSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer locker.Close(context.Background())
+	lock, err := locker.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := lock.Exec(t.Context(), "lock table public.locked in access exclusive mode"); err != nil {
+		t.Fatal(err)
+	}
 	done := make(chan error, 1)
 	go func() { done <- c.call(context.Background(), "held") }()
-	r.await(t, "select count(*) > 0 from pg_stat_activity where datname = $1 and wait_event = 'PgSleep'")
-	got := p.phases(t, func(ctx context.Context) error { return c.call(ctx, "small") })
+	r.awaitLocked(t)
+	got := p.behind(t, c, lock)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -194,17 +207,25 @@ func behindATransaction(t *testing.T, r *rig, p path, c client) map[string]float
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p.behind(t, c, tx)
+}
+
+// behind makes a call during which a transaction ends that is in its way.
+func (p path) behind(t *testing.T, c client, tx pgx.Tx) map[string]float64 {
+	t.Helper()
 	released := make(chan error, 1)
-	time.AfterFunc(3*delay, func() { released <- tx.Rollback(context.Background()) })
-	got := p.phases(t, func(ctx context.Context) error { return c.call(ctx, "small") })
+	got := p.phases(t, func(ctx context.Context) error {
+		time.AfterFunc(3*delay, func() { released <- tx.Rollback(context.Background()) })
+		return c.call(ctx, "small")
+	})
 	if err := <-released; err != nil {
 		t.Fatal(err)
 	}
 	return got
 }
 
-// await waits until a query about the rig's database is true.
-func (r *rig) await(t *testing.T, sql string) {
+// awaitLocked waits until a query waits for a lock.
+func (r *rig) awaitLocked(t *testing.T) {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), r.db.SuperDSN)
 	if err != nil {
@@ -213,14 +234,15 @@ func (r *rig) await(t *testing.T, sql string) {
 	defer conn.Close(context.Background())
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		var yes bool
-		if err := conn.QueryRow(t.Context(), sql, r.db.Name).Scan(&yes); err != nil {
+		err := conn.QueryRow(t.Context(), "select count(*) > 0 from pg_stat_activity where datname = $1 and wait_event_type = 'Lock'", r.db.Name).Scan(&yes)
+		if err != nil {
 			t.Fatal(err)
 		}
 		if yes {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatal("the database never came to it")
+			t.Fatal("nothing waits for the lock")
 		}
 	}
 }
@@ -253,7 +275,7 @@ func TestDelayInjection(t *testing.T) {
 	r := newRig(t)
 	for _, p := range paths {
 		t.Run(p.name, func(t *testing.T) {
-			usual := map[string]map[string]float64{}
+			usual := map[string]*baseline{}
 			for _, s := range steps {
 				phase, ok := s.want[p.name]
 				if !ok || s.address != nil && !canJam {
@@ -261,7 +283,7 @@ func TestDelayInjection(t *testing.T) {
 				}
 				kind := fmt.Sprint(s.fresh, s.viewName())
 				if usual[kind] == nil {
-					usual[kind] = medians(func() map[string]float64 { return s.measure(t, r, p, false) })
+					usual[kind] = &baseline{}
 				}
 				t.Run(s.name, func(t *testing.T) { s.test(t, r, p, phase, usual[kind]) })
 			}
@@ -269,13 +291,16 @@ func TestDelayInjection(t *testing.T) {
 	}
 }
 
-func (s *step) test(t *testing.T, r *rig, p path, phase string, usual map[string]float64) {
+func (s *step) test(t *testing.T, r *rig, p path, phase string, usual *baseline) {
+	for len(*usual) < 3 {
+		usual.add(s.measure(t, r, p, false))
+	}
 	problem := ""
 	for range attempts {
-		got := s.measure(t, r, p, true)
-		if problem = wrong(phase, usual, got); problem == "" {
+		if problem = wrong(phase, usual.medians(), s.measure(t, r, p, true)); problem == "" {
 			return
 		}
+		usual.add(s.measure(t, r, p, false)) // the machine may have become another
 	}
 	t.Errorf("in none of %d attempts did it land in %s alone; the last one: %s", attempts, phase, problem)
 }
@@ -293,12 +318,17 @@ func wrong(phase string, usual, got map[string]float64) string {
 	return ""
 }
 
-// medians are those of a few measurements, by phase.
-func medians(measure func() map[string]float64) map[string]float64 {
-	const times = 3
+// baseline are the phases of calls without a delay.
+type baseline []map[string]float64
+
+func (b *baseline) add(phases map[string]float64) { *b = append(*b, phases) }
+
+// medians are those of the latest calls, by phase.
+func (b baseline) medians() map[string]float64 {
+	const latest = 7
 	all := map[string][]float64{}
-	for range times {
-		for name, ms := range measure() {
+	for _, phases := range b[max(0, len(b)-latest):] {
+		for name, ms := range phases {
 			all[name] = append(all[name], ms)
 		}
 	}
