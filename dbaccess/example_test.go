@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log"
+	"net/http"
 	"time"
 
 	"github.com/twinpath/twinpath/dbaccess"
@@ -185,4 +186,25 @@ func ExampleEach() {
 	// 1
 	// 2
 	// 3
+}
+
+// Without middleware.AccessPath, which does so for each request.
+func ExampleWithRequestHeaders() {
+	backend := canned(`[]`, 0)
+	db, err := dbaccess.New(dbaccess.Config{Direct: backend, ForwardHeaders: []string{"X-Tenant", "Cookie"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	request, err := http.NewRequest(http.MethodGet, "/api/filings", nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	request.Header.Set("X-Tenant", "acme")
+	request.Header.Set("X-Debug", "1")
+
+	ctx := dbaccess.WithRequestHeaders(request.Context(), request.Header)
+	ctx = auth.With(ctx, auth.Identity{Role: "anon"})
+	_, err = dbaccess.JSON(ctx, db, query.From("filings"))
+	fmt.Println(backend.headers[0], err)
+	// Output: map[X-Tenant:[acme]] <nil>
 }

@@ -49,3 +49,14 @@ func ExampleParseClaimPath() {
 	fmt.Println(string(role), ok)
 	// Output: "db_clerk" true
 }
+
+// A job that a request starts does its work as the application, past the rights of
+// the user: dbaccess.Config.Service says who that is.
+func ExampleAsService() {
+	ctx := auth.With(context.Background(), auth.Identity{Role: "authenticated"})
+	ctx = auth.AsService(ctx)
+
+	_, ok := auth.From(ctx)
+	fmt.Println(auth.IsService(ctx), ok)
+	// Output: true false
+}

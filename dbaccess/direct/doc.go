@@ -28,6 +28,9 @@
 // the connection breaks before its commit is confirmed, the error says that
 // nobody knows what became of it.
 //
+// What queries can't say, [Tx] runs: an application's own SQL in a transaction that
+// acts as the caller, traced, and usable as sqlc's DBTX.
+//
 // The pool's login role must not be the role that callers act as. Use a role of
 // its own, NOINHERIT, that was granted the callers' roles: a mistake is then a
 // refusal by Postgres. A call whose role is the login role fails inside of the

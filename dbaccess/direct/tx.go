@@ -32,8 +32,7 @@ import (
 // What would change who the transaction acts as, end it, or outlive it on a
 // connection that a pooler lends to others, is refused before it is sent: SET ROLE,
 // SET without LOCAL, RESET, COMMIT, PREPARE, LISTEN and the like. SAVEPOINT,
-// ROLLBACK TO and SET LOCAL are fine. For rows, use [Transaction.CopyFrom] instead of
-// COPY.
+// ROLLBACK TO and SET LOCAL are fine. Instead of COPY there is CopyFrom.
 type Transaction interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
@@ -129,8 +128,8 @@ func (o *TxOptions) begin() string {
 // ends it.
 //
 // When the context ends, so does the transaction; a statement that is at work then
-// costs the connection. A deadline is also the server's statement_timeout. Where the
-// connection is lost while the COMMIT is on its way, the error answers
+// costs the connection. A deadline is also the server's statement_timeout, which each
+// statement has to itself. Where the connection is lost while the COMMIT is on its way, the error answers
 // errors.Is(err, dbaccess.ErrUnknownOutcome).
 func Tx(ctx context.Context, db *dbaccess.DB, opts TxOptions, fn func(ctx context.Context, tx Transaction) error) (err error) {
 	ctx, scope, err := db.BeginTransaction(ctx, opts.Name)

@@ -307,9 +307,11 @@ func TestTxCancelled(t *testing.T) {
 			cancel()
 			return second(tx.Exec(ctx, "select 1"))
 		}, context.Canceled, true},
-		{"the next verb", direct.TxOptions{}, direct.Config{}, func(ctx context.Context, cancel func(), tx direct.Transaction) error {
+		{"the next batch", direct.TxOptions{}, direct.Config{}, func(ctx context.Context, cancel func(), tx direct.Transaction) error {
 			cancel()
-			return second(tx.Exec(ctx, "select 1"))
+			var b pgx.Batch
+			b.Queue("select $1::int", 1)
+			return tx.SendBatch(ctx, &b).Close()
 		}, context.Canceled, true},
 		{"a statement", direct.TxOptions{}, direct.Config{}, func(ctx context.Context, cancel func(), tx direct.Transaction) error {
 			go func() {
@@ -321,14 +323,14 @@ func TestTxCancelled(t *testing.T) {
 		{"Timeout, by the server", direct.TxOptions{Timeout: 500 * time.Millisecond}, direct.Config{}, func(ctx context.Context, _ func(), tx direct.Transaction) error {
 			return second(tx.Exec(ctx, "select pg_sleep(30)"))
 		}, context.DeadlineExceeded, false}, // which of both is faster depends
-		{"Timeout, between statements", direct.TxOptions{Timeout: 300 * time.Millisecond}, direct.Config{}, func(ctx context.Context, _ func(), _ direct.Transaction) error {
+		{"Timeout, between statements", direct.TxOptions{Timeout: 3 * time.Second}, direct.Config{}, func(ctx context.Context, _ func(), _ direct.Transaction) error {
 			<-ctx.Done()
 			return nil
 		}, context.DeadlineExceeded, true},
 		{"Config.Timeout", direct.TxOptions{}, direct.Config{Timeout: 500 * time.Millisecond}, func(ctx context.Context, _ func(), tx direct.Transaction) error {
 			return second(tx.Exec(ctx, "select pg_sleep(30)"))
 		}, dbaccess.ErrTimeout, false},
-		{"Config.Timeout, and a verb", direct.TxOptions{}, direct.Config{Timeout: 300 * time.Millisecond}, func(ctx context.Context, _ func(), _ direct.Transaction) error {
+		{"Config.Timeout, between statements", direct.TxOptions{}, direct.Config{Timeout: 3 * time.Second}, func(ctx context.Context, _ func(), _ direct.Transaction) error {
 			<-ctx.Done()
 			return nil
 		}, dbaccess.ErrTimeout, true},

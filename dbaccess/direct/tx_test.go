@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -293,6 +294,31 @@ func TestTxIsolation(t *testing.T) {
 	})
 	if e, ok := errors.AsType[*dbaccess.Error](err); !ok || e.SQLState != "25006" {
 		t.Errorf("a write in a read-only transaction: %v", err)
+	}
+}
+
+// Policies see the headers that the DB forwards.
+func TestTxForwardsHeaders(t *testing.T) {
+	t.Parallel()
+	pg := pgtest.Golden(t)
+	b, err := direct.New(direct.Config{DSN: pg.PoolerDSN})
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := dbaccess.New(dbaccess.Config{Direct: b, ForwardHeaders: []string{"x-tenant", "cookie"}, Default: &anon})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close(t.Context())
+	ctx := dbaccess.WithRequestHeaders(t.Context(), http.Header{"X-Tenant": {"7"}, "Cookie": {"a=b"}, "X-Other": {canary}, "Authorization": {canary}})
+	var got string
+	if err := direct.Tx(ctx, db, direct.TxOptions{}, func(ctx context.Context, tx direct.Transaction) error {
+		return tx.QueryRow(ctx, "select current_setting('request.headers') || current_setting('request.cookies')").Scan(&got)
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if want := `{"x-tenant":"7"}{"a":"b"}`; got != want {
+		t.Errorf("policies see %s, want %s", got, want)
 	}
 }
 
