@@ -223,6 +223,30 @@ func ExampleSentryWithConfig() {
 	// Output: 200 traced: false
 }
 
+func ExampleDefaultSentryConfig() {
+	cfg := middleware.DefaultSentryConfig()
+	cfg.NotFound = middleware.AllNotFound // show what strangers try, under one name
+	e := echo.New()
+	e.Use(middleware.SentryWithConfig(cfg))
+	rec := httptest.NewRecorder()
+	e.ServeHTTP(rec, httptest.NewRequest(http.MethodGet, "/wp-login.php", nil))
+	fmt.Println(rec.Code, "is recorded as", middleware.UnmatchedName)
+	// Output: 404 is recorded as unmatched route
+}
+
+func ExampleTrustPeers() {
+	trusts := middleware.TrustPeers(netip.MustParsePrefix("10.0.0.0/8"))
+	for _, remote := range []string{"10.4.0.7:51234", "203.0.113.9:51234"} {
+		req := httptest.NewRequest(http.MethodGet, "/", nil)
+		req.RemoteAddr = remote
+		req.Header.Set("X-Forwarded-For", "10.0.0.1") // anybody can say so
+		fmt.Println(remote, trusts(echo.New().NewContext(req, nil)))
+	}
+	// Output:
+	// 10.4.0.7:51234 true
+	// 203.0.113.9:51234 false
+}
+
 func ExampleSentryConfig_ToMiddleware() {
 	_, err := middleware.SentryConfig{MaxSpans: -10, FlushTimeout: -time.Second}.ToMiddleware()
 	fmt.Println(err)

@@ -17,17 +17,18 @@ import (
 // exchange is one request and its transaction.
 type exchange struct {
 	hubContext
-	m      *sentryMiddleware
-	client *client
-	from   incoming
-	root   *sentry.Span
-	tx     *tracing.Transaction
-	method string
-	name   string // so far
-	writer watchedWriter
-	once   sync.Once
-	ended  atomic.Bool
-	end    outcome // valid when ended
+	m       *sentryMiddleware
+	client  *client
+	from    incoming
+	root    *sentry.Span
+	sampled bool // root's decision, which the SDK may change at the end
+	tx      *tracing.Transaction
+	method  string
+	name    string // so far
+	writer  watchedWriter
+	once    sync.Once
+	ended   atomic.Bool
+	end     outcome // valid when ended
 }
 
 // outcome is what is said about a request at its end.
@@ -79,7 +80,8 @@ func (x *exchange) start() {
 		s.Name, s.Source, s.Origin = x.name, sentry.SourceRoute, sentry.SpanOriginEcho
 		x.from.continueOn(s)
 	})
-	if !x.root.Sampled.Bool() {
+	x.sampled = x.root.Sampled.Bool()
+	if !x.sampled {
 		x.root.Finish() // nothing is sent, only counted
 	}
 	if x.starting != nil {
@@ -104,14 +106,14 @@ func (x *exchange) equip(hub *sentry.Hub) {
 	if x.client.tracing {
 		scope.SetSpan(x.root)
 	}
-	if x.root.Sampled.Bool() {
+	if x.sampled {
 		scope.AddEventProcessor(x.amend)
 	}
 }
 
 // wanted says whether the request's end is of interest.
 func (x *exchange) wanted() bool {
-	return x.root.Sampled.Bool() || x.m.CaptureErrors || x.m.FlushTimeout > 0
+	return x.sampled || x.m.CaptureErrors || x.m.FlushTimeout > 0
 }
 
 // returned ends the transaction where the answer is known, and waits for it
@@ -210,7 +212,7 @@ func (x *exchange) describe(c echo.Context) (o outcome) {
 
 // finish says what there is to say about the request, once.
 func (x *exchange) finish(ctx context.Context, o outcome) {
-	if !x.root.Sampled.Bool() {
+	if !x.sampled {
 		return
 	}
 	x.once.Do(func() {
