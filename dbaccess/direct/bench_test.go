@@ -36,6 +36,19 @@ func BenchmarkDo(b *testing.B) {
 				}
 			}
 		})
+		// What a call that looks at the login role, and takes the settings of the
+		// caller's along, costs more.
+		b.Run(fmt.Sprintf("direct/first/rows=%d", rows), func(b *testing.B) {
+			path := open(b, direct.Config{DSN: db.PoolerDSN})
+			c := call(query.From("insider_transactions").Columns("id").OrderBy(query.Asc("id")).Limit(rows), alice)
+			b.ReportAllocs()
+			for b.Loop() {
+				path.ReloadSchema()
+				if _, err := path.Do(b.Context(), c); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 		b.Run(fmt.Sprintf("pgx/rows=%d", rows), func(b *testing.B) { benchmarkPGX(b, db, rows) })
 	}
 }

@@ -95,7 +95,7 @@ func (b *Backend) do(ctx *limits, c *dbaccess.Call, res *dbaccess.Result, t *try
 	deadline, ok := ctx.Deadline()
 	ok = ok && !ctx.bounded() // what a statement can see of its settings is what it would be through PostgREST
 	pg := conn.Conn().PgConn()
-	tx := transaction{program: &program, rollback: rollsBack(c.Query), columns: b.columns(c.Query)}
+	tx := transaction{program: &program, rollback: rollsBack(c.Query), columns: programColumns}
 	var from limit
 	tx.opening, from = b.opening(&set, pg, t.acquired, deadline, ok)
 	ans, stage, err := run(ctx, pg, &tx, &t.timeline)
@@ -185,13 +185,8 @@ func rollsBack(s *query.Spec) bool {
 	return s.Write != nil && s.Write.Rollback || s.Call != nil && s.Call.Rollback
 }
 
-// columns is how many a query's program yields, the clock included.
-func (b *Backend) columns(s *query.Spec) int {
-	if s.Op == query.OpSelect && b.cfg.preRequest == "" {
-		return compile.ColumnTotal + 2
-	}
-	return compile.ColumnInserted + 2
-}
+// programColumns is how many a query's program yields, the clock included.
+const programColumns = compile.ColumnInserted + 2
 
 func (b *Backend) schemaOf(c *dbaccess.Call) string {
 	if c.Query.Schema != "" {

@@ -30,64 +30,73 @@ type loginCheck struct {
 	changes   uint64
 }
 
-// rolesSQL are the settings that PostgREST applies: of the roles that the login
+// checkSQL has the arguments role, wanted level or "", schemas as JSON, and whether
+// faults count. It is planned anew each time, so it is kept small: names come from
+// functions where a join would do, and what the role owns from the index of
+// owners.
+//
+// The settings of roles are those that PostgREST applies: of the roles that the login
 // role is a member of itself, those for all databases, and of these the ones that
 // it may set.
 // Source: PostgREST v16.2, src/library/PostgREST/Config/Database.hs, queryRoleSettings
-const (
-	rolesSQL = `pg_catalog.pg_auth_members m ` +
-		`join pg_catalog.pg_roles l on l.oid operator(pg_catalog.=) m.member and l.rolname operator(pg_catalog.=) session_user ` +
-		`join pg_catalog.pg_roles r on r.oid operator(pg_catalog.=) m.roleid ` +
-		`cross join lateral (select pg_catalog.substr(e,1,pg_catalog.strpos(e,'=') operator(pg_catalog.-) 1) name,` +
-		`pg_catalog.substr(e,pg_catalog.strpos(e,'=') operator(pg_catalog.+) 1) value from pg_catalog.unnest(r.rolconfig) c (e)) s`
-	maySetSQL = `exists (select from pg_catalog.pg_settings p where p.name operator(pg_catalog.=) s.name and (p.context operator(pg_catalog.=) 'user'`
-	// granted is known from Postgres 15 on.
-	granted = ` or pg_catalog.has_parameter_privilege(l.oid,p.name,'set')`
-
-	isLevel  = `s.name operator(pg_catalog.=) 'default_transaction_isolation'`
-	notLevel = `s.name operator(pg_catalog.<>) 'default_transaction_isolation'`
-)
-
-// roleSettingsApplied is an argument of the settings' statement that applies those
-// of the role $2.
-const roleSettingsApplied = `(select pg_catalog.count(pg_catalog.set_config(s.name,s.value,true)) from ` + rolesSQL +
-	` where r.rolname operator(pg_catalog.=) $2::text and ` + notLevel + ` and ` + maySetSQL + `))),`
-
-// checkSQL has the arguments role, wanted level or "", schemas as JSON, and whether
-// faults count.
-const checkSQL = `with me as (select oid,rolname,rolsuper,rolbypassrls from pg_catalog.pg_roles where rolname operator(pg_catalog.=) session_user),` +
-	`config as (select r.rolname,s.name,s.value from ` + rolesSQL + ` where ` + maySetSQL + `))),` +
-	`exposed as (select n.oid,n.nspname,n.nspowner from pg_catalog.pg_namespace n ` +
-	`join pg_catalog.json_array_elements_text($3::json) x (name) on n.nspname operator(pg_catalog.=) x.name),` +
-	`inherited as (select r.rolname from me,pg_catalog.pg_roles r where not me.rolsuper and r.oid operator(pg_catalog.<>) me.oid ` +
-	`and pg_catalog.pg_has_role(me.oid,r.oid,'usage') order by 1 limit 3),` +
-	`owned as (select n.nspname::text name from exposed n,me where not me.rolsuper and n.nspowner operator(pg_catalog.=) me.oid union all ` +
-	`(select pg_catalog.concat(n.nspname,'.',c.relname) from me,exposed n join pg_catalog.pg_class c on c.relnamespace operator(pg_catalog.=) n.oid ` +
-	`where not me.rolsuper and c.relowner operator(pg_catalog.=) me.oid and c.relkind operator(pg_catalog.=) any ('{r,p,v,m,f}') order by 1 limit 3)),` +
-	`verdict as (select pg_catalog.concat_ws('; ',case when rolsuper then 'superuser' end,case when rolbypassrls then 'bypassrls' end,` +
-	`(select pg_catalog.concat('inherits ',pg_catalog.string_agg(rolname::text,', ')) from inherited having pg_catalog.count(*) operator(pg_catalog.>) 0),` +
-	`(select pg_catalog.concat('owns ',pg_catalog.string_agg(name,', ')) from owned having pg_catalog.count(*) operator(pg_catalog.>) 0)) faults,` +
+const checkSQL = `with me as materialized (select oid,rolsuper,rolbypassrls from pg_catalog.pg_roles where rolname operator(pg_catalog.=) session_user),` +
+	`config as materialized (select pg_catalog.pg_get_userbyid(d.setrole) role,s.name,s.value from me join pg_catalog.pg_db_role_setting d ` +
+	`on d.setdatabase operator(pg_catalog.=) 0 and exists (select from pg_catalog.pg_auth_members m ` +
+	`where m.member operator(pg_catalog.=) me.oid and m.roleid operator(pg_catalog.=) d.setrole) ` +
+	`cross join lateral (select pg_catalog.substr(e,1,pg_catalog.strpos(e,'=') operator(pg_catalog.-) 1) name,` +
+	`pg_catalog.substr(e,pg_catalog.strpos(e,'=') operator(pg_catalog.+) 1) value from pg_catalog.unnest(d.setconfig) c (e)) s ` +
+	`where exists (select from pg_catalog.pg_settings p where p.name operator(pg_catalog.=) s.name and (` + byUser + `))),` +
+	`verdict as materialized (select pg_catalog.concat_ws('; ',case when rolsuper then 'superuser' end,case when rolbypassrls then 'bypassrls' end,` +
+	`case when not rolsuper then (select case when pg_catalog.count(*) operator(pg_catalog.>) 0 then ` +
+	`pg_catalog.concat('inherits ',pg_catalog.string_agg(rolname::text,', ')) end from (select rolname from pg_catalog.pg_roles r ` +
+	`where r.oid operator(pg_catalog.<>) me.oid and pg_catalog.pg_has_role(me.oid,r.oid,'usage') order by 1 limit 3) i) end,` +
+	`case when not rolsuper then (select case when pg_catalog.count(*) operator(pg_catalog.>) 0 then ` +
+	`pg_catalog.concat('owns ',pg_catalog.string_agg(name,', ')) end from (select pg_catalog.concat_ws('.',n.nspname,c.relname) name ` +
+	`from pg_catalog.pg_shdepend o left join pg_catalog.pg_class c on o.classid operator(pg_catalog.=) 'pg_catalog.pg_class'::regclass ` +
+	`and c.oid operator(pg_catalog.=) o.objid and c.relkind operator(pg_catalog.=) any ('{r,p,v,m,f}') ` +
+	`join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) ` +
+	`case when o.classid operator(pg_catalog.=) 'pg_catalog.pg_namespace'::regclass then o.objid else c.relnamespace end ` +
+	`where o.refclassid operator(pg_catalog.=) 'pg_catalog.pg_authid'::regclass and o.refobjid operator(pg_catalog.=) me.oid ` +
+	`and o.deptype operator(pg_catalog.=) 'o' and o.dbid operator(pg_catalog.=) ` +
+	`(select oid from pg_catalog.pg_database where datname operator(pg_catalog.=) current_catalog) ` +
+	`and $3::jsonb operator(pg_catalog.?) n.nspname::text order by 1 limit 3) w) end) faults,` +
 	`coalesce(case when $2::text operator(pg_catalog.<>) '' then $2::text end,case when $1::text operator(pg_catalog.=) '' then pg_catalog.current_setting('transaction_isolation') end,` +
-	`(select case when pg_catalog.lower(s.value) operator(pg_catalog.=) any ('{serializable,repeatable read}') then pg_catalog.lower(s.value) end ` +
-	`from config s where s.rolname operator(pg_catalog.=) $1::text and ` + isLevel + `),'` + readCommitted + `') level from me) ` +
+	`(select case when pg_catalog.lower(value) operator(pg_catalog.=) any ('{serializable,repeatable read}') then pg_catalog.lower(value) end ` +
+	`from config where role operator(pg_catalog.=) $1::text and ` + isLevel + `),'` + readCommitted + `') level from me) ` +
 	`select case when $4::bool and faults operator(pg_catalog.<>) '' then pg_catalog.concat('` + faultsText + `{',faults,'}')::int4::text ` +
 	`when level operator(pg_catalog.<>) pg_catalog.current_setting('transaction_isolation') then pg_catalog.concat('` + levelText + `{',level,'}')::int4::text ` +
 	`else (select pg_catalog.json_build_object('level',pg_catalog.current_setting('default_transaction_isolation'),'roles',` +
-	`coalesce((select pg_catalog.json_agg(pg_catalog.json_build_object('role',rolname,'level',level,'settings',settings)) from (` +
-	`select rolname,pg_catalog.max(s.value) filter (where ` + isLevel + `) as level,` +
-	`coalesce(pg_catalog.json_agg(pg_catalog.json_build_array(s.name,s.value)) filter (where ` + notLevel + `),'[]') as settings ` +
-	`from config s group by rolname) x),'[]'))::text) end d from verdict`
+	`coalesce((select pg_catalog.json_agg(x) from (` +
+	`select role,pg_catalog.max(value) filter (where ` + isLevel + `) as level,` +
+	`pg_catalog.json_agg(pg_catalog.json_build_array(name,value)) filter (where not ` + isLevel + `) as settings ` +
+	`from config group by role) x),'[]'))::text) end d,` +
+	`pg_catalog.length(pg_catalog.set_config('` + settingsOfRole + `',coalesce((select pg_catalog.json_object_agg(name,value)::text ` +
+	`from config where role operator(pg_catalog.=) $1::text and not ` + isLevel + `),''),true)) n from verdict`
 
-// forVersion adds to a statement about settings those that the login role has been
-// granted, as a server of that version knows them. Where a pooler hides the version
-// they are left aside.
+const (
+	byUser = `p.context operator(pg_catalog.=) 'user'`
+	// granted is known from Postgres 15 on.
+	granted = ` or pg_catalog.has_parameter_privilege(me.oid,p.name,'set')`
+	isLevel = `name operator(pg_catalog.=) 'default_transaction_isolation'`
+
+	// settingsOfRole is where the check leaves the settings of the caller's role for
+	// the statement behind it, as a JSON object.
+	settingsOfRole = "twinpath.settings"
+	// roleSettingsApplied is an argument of that statement which applies them.
+	roleSettingsApplied = `(select pg_catalog.count(pg_catalog.set_config(key,value,true)) from pg_catalog.json_each_text(` +
+		`case when pg_catalog.current_setting('` + settingsOfRole + `') operator(pg_catalog.<>) '' ` +
+		`then pg_catalog.current_setting('` + settingsOfRole + `')::json end)),`
+)
+
+// forVersion adds to the check the settings that the login role has been granted, as
+// a server of that version knows them. Where a pooler hides the version they are
+// left aside.
 func forVersion(version, sql string) string {
-	major, _, _ := strings.Cut(version, ".")
-	if n, err := strconv.Atoi(major); err != nil || n < 15 {
+	digits := len(version) - len(strings.TrimLeft(version, "0123456789")) // of 15.4 or 19beta1
+	if n, err := strconv.Atoi(version[:digits]); err != nil || n < 15 {
 		return sql
 	}
-	const user = `p.context operator(pg_catalog.=) 'user'`
-	return strings.ReplaceAll(sql, user, user+granted)
+	return strings.Replace(sql, byUser, byUser+granted, 1)
 }
 
 // loginCheck makes the check that a transaction brings along.
@@ -125,7 +134,7 @@ func (b *Backend) checkLogin(ctx, work context.Context, conn *pgconn.PgConn) err
 	err := res.Err
 	switch {
 	case err != nil:
-	case len(res.Rows) != 1 || len(res.Rows[0]) != 1:
+	case len(res.Rows) != 1 || len(res.Rows[0]) != 2:
 		err = errAnswer
 	default:
 		err = c.take(res.Rows[0][0])

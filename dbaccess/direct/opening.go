@@ -38,10 +38,9 @@ func (b *Backend) opening(s *settings, conn *pgconn.PgConn, now, deadline time.T
 		o.settings = s.statement(took, from)
 		return o, from
 	}
-	version := conn.ParameterStatus("server_version")
-	o.check = b.loginCheck(s, version)
+	o.check = b.loginCheck(s, conn.ParameterStatus("server_version"))
 	took, from := timeout(0, deadline, hasDeadline, now)
-	o.settings = s.lookup(version, dsn, took, from)
+	o.settings = s.lookup(dsn, took, from)
 	return o, from
 }
 
@@ -81,7 +80,7 @@ func (o *opening) read(results *pgconn.MultiResultReader) (clock float64, at sta
 		return 0, stageSettings, errAnswer
 	}
 	if o.check != nil {
-		if err := row(results, 1, func(v [][]byte) error { return o.check.take(v[0]) }); err != nil {
+		if err := row(results, 2, func(v [][]byte) error { return o.check.take(v[0]) }); err != nil {
 			return 0, stageSettings, err
 		}
 	}

@@ -124,7 +124,7 @@ func TestForwardedHeaders(t *testing.T) {
 
 // The first call of all brings the check of the login and takes the role's settings
 // along, and all else is on: headers, cookies, a pre-request function, a deadline.
-func TestFirstCallIsOneRoundTrip(t *testing.T) {
+func TestOneRoundTripOfTheFirstCall(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)
 	db.Exec(t, checking+seen)

@@ -86,7 +86,7 @@ func (b *Backend) loadSchema(ctx context.Context, sql string, args []string) ([]
 // takes that. Where the query names what the schema lacks, the schema is
 // looked at once more: nothing has been sent yet, so this is no second try.
 func (b *Backend) compile(ctx context.Context, c *dbaccess.Call, t *try) (compile.Program, error) {
-	opts := compile.SQLOptions{Schema: b.schemaOf(c), Clock: true, MaxRows: b.cfg.MaxRows, Guard: true, Outcome: b.cfg.preRequest != ""}
+	opts := compile.SQLOptions{Schema: b.schemaOf(c), Clock: true, MaxRows: b.cfg.MaxRows, Guard: true, Outcome: true}
 	if !compile.NeedsCatalog(c.Query) {
 		program, err := compile.SQL(c.Query, opts)
 		return program, compileFailure(err)

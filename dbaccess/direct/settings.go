@@ -25,12 +25,12 @@ const guard = `case when current_user operator(pg_catalog.=) session_user then `
 
 // shape is what the text of the settings' statement depends on.
 type shape struct {
-	write  bool   // the transaction may write
-	lookup string // an argument that applies the role's own settings, where they are not known
-	fixed  bool   // a timeout that those of the role and the function called override
-	role   int    // settings of the role that are known
-	more   int    // settings of the function called, and the time zone
-	limit  limit  // where the statement's timeout comes from
+	write  bool  // the transaction may write
+	lookup bool  // the role's own settings come from the check before, for want of being known
+	fixed  bool  // a timeout that those of the role and the function called override
+	role   int   // settings of the role that are known
+	more   int   // settings of the function called, and the time zone
+	limit  limit // where the statement's timeout comes from
 }
 
 // Arguments of the settings' statement. Behind them come pairs of names and values,
@@ -70,7 +70,9 @@ func (s shape) sql() string {
 		set("'statement_timeout'", arg(next)+"::text")
 		next++
 	}
-	b.WriteString(s.lookup)
+	if s.lookup {
+		b.WriteString(roleSettingsApplied)
+	}
 	pairs(s.role)
 	set("'role'", arg(argRole)+"::text")
 	set("'request.jwt.claims'", arg(argClaims))
@@ -219,11 +221,11 @@ func (s *settings) statement(d time.Duration, from limit) compile.Statement {
 	return compile.Statement{SQL: known.texts[0][from], Args: args}
 }
 
-// lookup makes the statement where the role's own settings are not known, and so
-// come from where the server has them. They override a timeout of the DSN's, which is
+// lookup makes the statement where the role's own settings are not known, and the
+// check before it has left them. They override a timeout of the DSN's, which is
 // 0 for none.
-func (s *settings) lookup(version string, dsn, d time.Duration, from limit) compile.Statement {
-	text := shape{lookup: forVersion(version, roleSettingsApplied), write: s.write, fixed: dsn > 0, more: len(s.more) / 2, limit: from}
+func (s *settings) lookup(dsn, d time.Duration, from limit) compile.Statement {
+	text := shape{lookup: true, write: s.write, fixed: dsn > 0, more: len(s.more) / 2, limit: from}
 	args := s.args[:argCount:argCount]
 	if dsn > 0 {
 		args = append(args, milliseconds(dsn))

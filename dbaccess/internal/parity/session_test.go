@@ -37,6 +37,8 @@ alter table public.deeds enable row level security;
 create policy own on public.deeds using (owner = auth.uid() and tenant = current_setting('request.headers', true)::json->>'x-tenant');
 create policy agent on public.deeds for select to anon using (current_setting('request.cookies', true)::json->>'agent' = id::text);
 create function public.doze(seconds float8) returns int language sql as $$ select 1 from pg_sleep(seconds) $$;
+create view public.brewing as select 1 as id, set_config('response.status', '418', true) is null as cold;
+grant select on public.brewing to anon, authenticated;
 create schema hooks;
 create function hooks.before() returns void language plpgsql as $$
 declare h json := current_setting('request.headers')::json;
@@ -259,6 +261,8 @@ func TestPreRequest(t *testing.T) {
 		{"write", deeds, alice, 405},
 		{"write", query.Delete("deeds").Where(query.Eq("id", 2)).Columns("id"), alice, 0},
 		{"raise", query.Insert("deeds", fields{"id": 20, "owner": aliceID, "tenant": "acme"}), alice, 400},
+		{"", query.From("brewing"), alice, 418}, // a read that chooses the status itself
+		{"created", query.From("brewing"), alice, 418},
 		{"no such thing", query.Call("doze", fields{"seconds": 0}), anon, 400},
 	} {
 		h := http.Header{"X-Do": {tt.do}, "X-Tenant": {"acme"}}
