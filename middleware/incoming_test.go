@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/getsentry/sentry-go"
@@ -217,6 +218,54 @@ func TestSkippers(t *testing.T) {
 		}
 		if got := skip(echo.New().NewContext(req, httptest.NewRecorder())); got != tt.want {
 			t.Errorf("%s %s %v: %v, want %v", tt.method, tt.target, tt.headers, got, tt.want)
+		}
+	}
+}
+
+// TestTraceGoesOn has one service call another, several times at once.
+func TestTraceGoesOn(t *testing.T) {
+	t.Parallel()
+	near, far := sentrytest.New(t, nil), sentrytest.New(t, nil)
+	behind := quietEcho()
+	behind.Use(middleware.Sentry())
+	behind.GET("/prices/:id", func(c echo.Context) error { return c.NoContent(204) })
+	other := httptest.NewServer(far.On(behind))
+	defer other.Close()
+
+	front := quietEcho()
+	front.Use(middleware.Sentry())
+	front.GET("/", func(c echo.Context) error {
+		ctx := c.Request().Context()
+		var calls sync.WaitGroup
+		for range 4 {
+			calls.Go(func() {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, other.URL+"/prices/1", nil)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				tracing.Headers(ctx).Inject(req.Header)
+				resp, err := other.Client().Do(req)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				resp.Body.Close()
+			})
+		}
+		calls.Wait()
+		return c.NoContent(204)
+	})
+	do(t, near.On(front), http.MethodGet, "/")
+	other.Close()
+	root := near.One(t).Contexts["trace"]
+	if n := len(far.Transactions()); n != 4 {
+		t.Fatalf("%d transactions", n)
+	}
+	for _, event := range far.Transactions() {
+		trace := event.Contexts["trace"]
+		if trace["trace_id"] != root["trace_id"] || trace["parent_span_id"] != root["span_id"] {
+			t.Errorf("%v is not below %v", trace, root)
 		}
 	}
 }
