@@ -54,7 +54,7 @@ func (t *tx) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result, w *
 	deadline, ok := ctx.Deadline()
 	ok = ok && !t.limits.bounded()
 	settings, restore := t.settings(&set, deadline, ok)
-	tx := transaction{opening: opening{settings: settings}, program: &program, columns: t.b.columns(c.Query)}
+	tx := transaction{opening: opening{settings: settings}, program: &program, columns: programColumns}
 	ans, at, err := runWithin(ctx, t.pg, &tx, &restore, &w.timeline)
 	w.end = time.Now()
 	if err != nil {
