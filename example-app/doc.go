@@ -15,7 +15,12 @@
 //	--access-path percent:50  rest, direct, or the share of the users that goes direct; the page changes it
 //	--rtt 0                   such as 5ms: added to every round trip between app, PostgREST, pooler and Postgres
 //
-// Exit status: 0 after Ctrl-C or SIGTERM, 1 when something failed, 2 for a usage error.
+//	example-app doctor [flags]
+//
+// examines POOLER_URL, DATABASE_URL and POSTGREST_URL, and says what is wrong and how to mend it; doctor
+// --help lists its flags. Its exit status is 0 when nothing is wrong, 1 for warnings and 2 for errors.
+//
+// Exit status of serve: 0 after Ctrl-C or SIGTERM, 1 when something failed, 2 for a usage error.
 //
 // # Instruments
 //
