@@ -32,7 +32,7 @@ var thirdParty = map[string][]string{
 	"github.com/MicahParks/jwkset":               {"dbaccess/auth/jwt"},
 	"github.com/go-json-experiment/json":         {"dbaccess/internal/decode"},
 	"github.com/HdrHistogram/hdrhistogram-go":    {"dbaccess/latency"},
-	"github.com/go-analyze/charts":              {"example-app/internal/measure"},
+	"github.com/go-analyze/charts":               {"example-app/internal/measure"},
 	"github.com/prometheus/client_golang":        {"dbaccess/dbprom"},
 	"go.uber.org/goleak":                         {"internal/localpg/pgtest"},
 }
