@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
 	"net/url"
 	"strings"
 	"sync"
@@ -588,5 +589,76 @@ func TestTransportCostsNothingUnsampled(t *testing.T) {
 	req := (&http.Request{Method: http.MethodGet, URL: u}).WithContext(tx.Context())
 	if n := testing.AllocsPerRun(100, func() { _, _ = rt.RoundTrip(req) }); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestTransportRacedDials: addresses are raced, a kept connection turns out to be
+// dead, and dials go on telling when their request is long over.
+func TestTransportRacedDials(t *testing.T) {
+	t.Parallel()
+	const pause = 3 * time.Millisecond
+	var late *httptrace.ClientTrace
+	dial := func(h *httptrace.ClientTrace) {
+		h.DNSStart(httptrace.DNSStartInfo{Host: canary})
+		time.Sleep(pause)
+		h.DNSDone(httptrace.DNSDoneInfo{})
+		h.ConnectStart("tcp", "[::1]:443")
+		h.ConnectStart("tcp", "127.0.0.1:443")
+		time.Sleep(pause)
+	}
+	for _, tt := range []struct {
+		name  string
+		trip  func(h *httptrace.ClientTrace)
+		conn  any
+		again any
+		want  []string // the phases that take time
+	}{
+		{"raced", func(h *httptrace.ClientTrace) {
+			h.GetConn("")
+			dial(h)
+			h.GotConn(httptrace.GotConnInfo{})
+		}, "new", nil, []string{"dns", "connect", "wait"}},
+		{"another's connection came first", func(h *httptrace.ClientTrace) {
+			h.GetConn("")
+			dial(h)
+			h.GotConn(httptrace.GotConnInfo{Reused: true})
+		}, "queued", nil, []string{"acquire", "wait"}},
+		{"a dead connection", func(h *httptrace.ClientTrace) {
+			h.GetConn("")
+			h.GotConn(httptrace.GotConnInfo{Reused: true, WasIdle: true})
+			h.WroteRequest(httptrace.WroteRequestInfo{})
+			time.Sleep(pause)
+			h.GetConn("")
+			dial(h)
+			h.GotConn(httptrace.GotConnInfo{})
+		}, "new", 1, []string{"acquire", "dns", "connect", "wait"}},
+	} {
+		base := roundTripper(func(r *http.Request) (*http.Response, error) {
+			late = httptrace.ContextClientTrace(r.Context())
+			tt.trip(late)
+			late.WroteRequest(httptrace.WroteRequestInfo{})
+			time.Sleep(pause)
+			late.GotFirstResponseByte()
+			return &http.Response{StatusCode: 200, Body: http.NoBody, Request: r}, nil
+		})
+		all := traced(t, func(ctx context.Context) {
+			if _, err := get(ctx, tracing.NewTransport(base, tracing.Off()), "http://api.example.org/"); err != nil {
+				t.Error(err)
+			}
+			dial(late)
+		})
+		data := all[0].Data
+		var slow []string
+		for _, phase := range []string{"acquire", "dns", "connect", "tls", "send", "wait", "body"} {
+			if ms, _ := data["http.phase."+phase+"_ms"].(float64); ms >= float64(pause.Milliseconds()) {
+				slow = append(slow, phase)
+			}
+		}
+		if diff := cmp.Diff(tt.want, slow); diff != "" {
+			t.Errorf("%s (-want +got):\n%s\n%v", tt.name, diff, data)
+		}
+		if data["http.connection"] != tt.conn || data["http.request.resend_count"] != tt.again {
+			t.Errorf("%s: the request says %v", tt.name, data)
+		}
 	}
 }
