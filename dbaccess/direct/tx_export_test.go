@@ -20,3 +20,6 @@ func SendUnchecked(ctx context.Context, within Transaction, sql string) error {
 
 // NewConns is how many connections the backend's pool has made.
 func NewConns(b *Backend) int64 { return b.pool.Stat().NewConnsCount() }
+
+// Refused says why a statement can't be part of a transaction.
+func Refused(sql string) error { return refused(sql) }

@@ -182,6 +182,7 @@ func TestTxOneStatementAtATime(t *testing.T) {
 	ctx := auth.With(t.Context(), alice)
 
 	// O9: rows that nobody closes.
+	var left pgx.Rows
 	if err := direct.Tx(ctx, db, direct.TxOptions{}, func(ctx context.Context, tx direct.Transaction) error {
 		rows, err := tx.Query(ctx, "select generate_series(1, 100)")
 		if err != nil {
@@ -190,6 +191,7 @@ func TestTxOneStatementAtATime(t *testing.T) {
 		if !rows.Next() || rows.Conn() != nil {
 			t.Errorf("no row, or a connection: %v", rows.Conn())
 		}
+		left = rows
 		for name, err := range map[string]error{
 			"exec":   second(tx.Exec(ctx, "select 1")),
 			"verb":   second(dbaccess.JSON(ctx, db, lists)),
@@ -205,6 +207,9 @@ func TestTxOneStatementAtATime(t *testing.T) {
 		return nil
 	}); err != nil {
 		t.Errorf("rows left open: %v", err)
+	}
+	if err := left.Scan(new(int)); left.Next() || !errors.Is(err, dbaccess.ErrTransaction) {
+		t.Errorf("the rows outlive their transaction: error %v", err)
 	}
 	checkUnchanged(t, db, 1)
 

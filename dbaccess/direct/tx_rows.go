@@ -123,6 +123,10 @@ func (r *txRows) Scan(dest ...any) error {
 		}
 	}
 	r.mu.Lock()
+	if r.closed {
+		defer r.mu.Unlock()
+		return r.over()
+	}
 	err := r.rows.Scan(dest...)
 	r.mu.Unlock()
 	return r.failed(err)
@@ -134,9 +138,21 @@ func (r *txRows) Values() ([]any, error) {
 		return nil, r.Err()
 	}
 	r.mu.Lock()
+	if r.closed {
+		defer r.mu.Unlock()
+		return nil, r.over()
+	}
 	v, err := r.rows.Values()
 	r.mu.Unlock()
 	return v, r.failed(err)
+}
+
+// over is the error of reading rows that are closed.
+func (r *txRows) over() error {
+	if r.err != nil {
+		return r.err
+	}
+	return misused("the rows are closed: scan each behind a Next that returned true")
 }
 
 func (r *txRows) failed(err error) error {
@@ -155,7 +171,9 @@ func (r *txRows) failed(err error) error {
 
 // RawValues are the row's bytes, until the next one.
 func (r *txRows) RawValues() [][]byte {
-	if r.rows == nil {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
 		return nil
 	}
 	return r.rows.RawValues()
