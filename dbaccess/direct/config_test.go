@@ -17,13 +17,13 @@ func TestNewReportsAllProblems(t *testing.T) {
 	_, err := direct.New(direct.Config{
 		DSN:    "postgres://app:" + canary + "@h/db?timezone=UTC&default_query_exec_mode=describe_exec",
 		Schema: "api", Schemas: []string{"public"}, SearchPath: []string{""},
-		MaxConns: -1, AcquireTimeout: -time.Second, ConnectTimeout: -1, Timeout: -1,
+		MaxConns: -1, AcquireTimeout: -time.Second, ConnectTimeout: -1, Timeout: -1, PreRequest: "hooks.",
 	})
 	if err == nil {
 		t.Fatal("no error")
 	}
 	for _, part := range []string{
-		"timezone", "describe_exec", "Config.Schemas", "Config.Schema, Schemas", "Config.MaxConns", "Config.AcquireTimeout", "Config.ConnectTimeout", "Config.Timeout",
+		"timezone", "describe_exec", "Config.Schemas", "Config.Schema, Schemas", "Config.MaxConns", "Config.AcquireTimeout", "Config.ConnectTimeout", "Config.Timeout", "Config.PreRequest",
 	} {
 		if !strings.Contains(err.Error(), part) {
 			t.Errorf("%q lacks %s", err, part)

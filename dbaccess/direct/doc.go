@@ -7,8 +7,9 @@
 //	defer db.Close(ctx)
 //
 // A call is one round trip. It sends, in one batch that ends in one Sync, the
-// settings that PostgREST would make for the same caller (search_path, role,
-// request.jwt.claims, method and path, read-only for reads), and the statement.
+// settings that PostgREST would make for the same caller (search_path, the role's
+// own settings, role, request.jwt.claims, method, path, forwarded headers and
+// cookies, read-only for reads), [Config.PreRequest] and the statement.
 // Without an explicit BEGIN the batch is a transaction of its own: the settings
 // end with it, so the next user of the connection finds none of them, and when a
 // setting fails, because the role doesn't exist for example, the statement is
@@ -32,9 +33,13 @@
 // acts as the caller, traced, and usable as sqlc's DBTX.
 //
 // The pool's login role must not be the role that callers act as. Use a role of
-// its own, NOINHERIT, that was granted the callers' roles: a mistake is then a
-// refusal by Postgres. A call whose role is the login role fails inside of the
-// server before its statement.
+// its own, NOINHERIT, that was granted the callers' roles, as [SetupSQL] makes it: a
+// mistake is then a refusal by Postgres. A call whose role is the login role fails
+// inside of the server before its statement. The first call brings along, in its own
+// round trip, a look at the login role, which is refused where it has privileges of
+// its own: see [ErrPrivilegedLogin]. The settings that ALTER ROLE … SET has given the
+// roles come with it. Both are looked at again every [LoginMaxAge], by one of the calls,
+// and after [Backend.ReloadSchema].
 //
 // A deadline of the call's context also becomes a statement_timeout of a little
 // less, unless a lower one is set already, so that the server gives up first and
