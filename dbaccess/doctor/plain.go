@@ -5,8 +5,13 @@ import "strings"
 // plain returns what a server or a string says if it is harmless to repeat, else a
 // stand-in: short, printable, and without what a cut-up password or a forged line of
 // the report would need.
-func plain(s string) string {
-	if s == "" || len(s) > 64 {
+func plain(s string) string { return plainUpTo(s, 64) }
+
+// plainHost is plain for a host's name, which may be longer.
+func plainHost(s string) string { return plainUpTo(s, 253) }
+
+func plainUpTo(s string, most int) string {
+	if s == "" || len(s) > most {
 		return "(not shown)"
 	}
 	for _, c := range s {

@@ -63,7 +63,7 @@ func (x *examination) lookUp(ctx context.Context, id, host string) ([]netip.Addr
 	}
 	ctx, cancel := context.WithTimeout(ctx, x.budget.lookup)
 	defer cancel()
-	start := time.Now()
+	start, name := time.Now(), plainHost(host)
 	var v4, v6 []netip.Addr
 	var err4, err6 error
 	var wg sync.WaitGroup
@@ -73,16 +73,16 @@ func (x *examination) lookUp(ctx context.Context, id, host string) ([]netip.Addr
 	f := Finding{ID: id, Took: time.Since(start)}
 	switch {
 	case len(v4) > 0 && len(v6) > 0:
-		f.What = host + " has IPv4 and IPv6 addresses"
+		f.What = name + " has IPv4 and IPv6 addresses"
 	case len(v4) > 0:
-		f.What = host + " has an IPv4 address alone"
+		f.What = name + " has an IPv4 address alone"
 	case len(v6) > 0:
-		f.Severity, f.What = Info, host+" has an IPv6 address alone"
+		f.Severity, f.What = Info, name+" has an IPv6 address alone"
 		f.Why = "many containers and functions have no IPv6: it can work on one machine and not on another"
 	default:
-		f.Severity, f.What, f.Mend = Error, host+" has no address", "check the host's spelling"
+		f.Severity, f.What, f.Mend = Error, name+" has no address", "check the host's spelling"
 		if dns, ok := errors.AsType[*net.DNSError](errors.Join(err4, err6)); ok && !dns.IsNotFound {
-			f.What, f.Mend = host+" could not be looked up", "check the resolver of this machine: it did not answer, or not in time"
+			f.What, f.Mend = name+" could not be looked up", "check the resolver of this machine: it did not answer, or not in time"
 		}
 		x.add(f)
 		return nil, false

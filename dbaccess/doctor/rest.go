@@ -296,7 +296,7 @@ func (x *examination) restTiming(ctx context.Context, p *postgrest) {
 		times = append(times, r.took)
 	}
 	slices.Sort(times)
-	f := rtt("rest.rtt", "an answer that needs no database takes", times)
+	f := rtt("rest.rtt", "an answer without rows takes", times)
 	f.Mend = strings.ReplaceAll(f.Mend, "database's", "gateway's")
 	x.add(f)
 }

@@ -2,6 +2,8 @@ package doctor_test
 
 import (
 	"crypto/tls"
+	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -94,6 +96,7 @@ func TestGateway(t *testing.T) {
 
 	web := httptest.NewUnstartedServer(behind(func(http.ResponseWriter, *http.Request) {}))
 	web.TLS = &tls.Config{MinVersion: tls.VersionTLS12}
+	web.Config.ErrorLog = log.New(io.Discard, "", 0)
 	web.StartTLS()
 	defer web.Close()
 	wantFinding(t, run(t, doctor.Config{RESTURL: web.URL}), "rest.tls", doctor.Error, "not trusted", "ca-certificates")

@@ -236,3 +236,11 @@ func TestReportForms(t *testing.T) {
 		t.Error("a severity that does not exist is accepted")
 	}
 }
+
+// A string that was cut at the wrong place may have a piece of the password for a host.
+func TestOddHostIsNotShown(t *testing.T) {
+	t.Parallel()
+	r := run(t, doctor.Config{DirectDSN: "host='can?ary' user=app password=x", Resolver: fakeDNS(t, nil, nil)})
+	wantFinding(t, r, "direct.dns", doctor.Error, "(not shown) has no address")
+	checkNoSecret(t, r, "can?ary")
+}

@@ -86,9 +86,9 @@ func where(s *pgdsn.Settings) string {
 
 func address(h pgdsn.Host) string {
 	if strings.HasPrefix(h.Host, "/") {
-		return h.Host
+		return plainHost(h.Host)
 	}
-	return net.JoinHostPort(h.Host, fmt.Sprint(h.Port))
+	return net.JoinHostPort(plainHost(h.Host), fmt.Sprint(h.Port))
 }
 
 // prepare makes the config for the host that answered. What pgx would try next is left
