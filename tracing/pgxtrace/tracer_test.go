@@ -35,7 +35,8 @@ func newPool(t *testing.T, opts ...pgxtrace.Option) *pgxpool.Pool {
 		t.Fatal(err)
 	}
 	cfg.MaxConns = 1
-	pgxtrace.Configure(cfg, opts...)
+	// However slow the machine is, what is not a query is no span unless asked for.
+	pgxtrace.Configure(cfg, append([]pgxtrace.Option{pgxtrace.Slow(time.Hour)}, opts...)...)
 	pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)

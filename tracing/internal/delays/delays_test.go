@@ -17,11 +17,21 @@ import (
 	"github.com/twinpath/twinpath/internal/localpg/pgtest"
 )
 
+// delays are tried one after the other: on a machine that is busy with other things,
+// a short one is not to be told from what they take.
+var delays = []time.Duration{
+	30 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond,
+	30 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond, 30 * time.Millisecond,
+	100 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond, 100 * time.Millisecond,
+	300 * time.Millisecond, 300 * time.Millisecond, 300 * time.Millisecond, 300 * time.Millisecond,
+	time.Second, time.Second, time.Second, time.Second,
+}
+
+// Of a delay, at least so much shows where it belongs, and at most so much elsewhere:
+// 25 and 15 of 30 ms.
 const (
-	delay     = 30 * time.Millisecond
-	atLeast   = 25.0 // of it, in milliseconds, shows where it belongs
-	elsewhere = 15.0 // at most, in milliseconds, shows anywhere else
-	attempts  = 12   // on a busy machine other things take time too
+	atLeast   = 25. / 30
+	elsewhere = 15. / 30
 )
 
 var names *nameServer
@@ -46,6 +56,8 @@ type rig struct {
 	pooler *localpg.Pooler
 	pg     string
 	web    string
+
+	release func() // of what is jammed
 }
 
 func newRig(t *testing.T) *rig {
@@ -53,11 +65,14 @@ func newRig(t *testing.T) *rig {
 	r := &rig{db: pgtest.Golden(t)}
 	r.db.Exec(t, `
 		create view public.small as select 'a' as v;
-		create view public.slow as select 'a' as v from pg_sleep(0.03);
+		create view public.slow30 as select 'a' as v from pg_sleep(0.03);
+		create view public.slow100 as select 'a' as v from pg_sleep(0.1);
+		create view public.slow300 as select 'a' as v from pg_sleep(0.3);
+		create view public.slow1000 as select 'a' as v from pg_sleep(1);
 		create table public.locked (v text);
 		create view public.held as select v from public.locked union all select 'a';
-		create view public.big as select repeat('x', 400000) as v;
-		grant select on public.small, public.slow, public.held, public.big to anon, `+pgtest.LoginRole)
+		create view public.big as select repeat('x', 200000) as v;
+		grant select on public.small, public.slow30, public.slow100, public.slow300, public.slow1000, public.held, public.big to anon, `+pgtest.LoginRole)
 	r.pooler = pgtest.NewPooler(t, localpg.PoolerConfig{PoolSize: 1})
 	r.db.PoolerDSN = r.pooler.DSN(pgtest.LoginRole, pgtest.LoginPassword, r.db.Name)
 	h, err := postgresttest.NewHandler(postgresttest.Config{DSN: r.db.DirectDSN})
@@ -80,15 +95,17 @@ func (r *rig) addr(p path) string {
 // step is where the delay is put, and the phase of each path that it belongs to; a
 // path without one does not have the step.
 type step struct {
-	name  string
-	fresh bool   // the call makes a connection
-	view  string // "small" if empty
-	want  map[string]string
+	name   string
+	fresh  bool   // the call makes a connection
+	view   string // "small" if empty
+	want   map[string]string
+	jammed bool // the server's backlog is full
 	// run makes the measured call.
-	run func(t *testing.T, r *rig, p path, c client) map[string]float64
-	// address replaces the one that a fresh client connects to.
-	address func(t *testing.T, addr string) string
+	run run
 }
+
+// run makes a call with a delay in it, and returns its phases.
+type run func(t *testing.T, r *rig, p path, c client, d time.Duration) map[string]float64
 
 func (s *step) viewName() string {
 	if s.view == "" {
@@ -97,21 +114,31 @@ func (s *step) viewName() string {
 	return s.view
 }
 
-func plain(view string) func(*testing.T, *rig, path, client) map[string]float64 {
-	return func(t *testing.T, _ *rig, p path, c client) map[string]float64 {
+// plain runs a call without a delay.
+func plain(view string) run {
+	return func(t *testing.T, _ *rig, p path, c client, _ time.Duration) map[string]float64 {
 		t.Helper()
 		return p.phases(t, func(ctx context.Context) error { return c.call(ctx, view) })
 	}
 }
 
 // turned runs a call with a knob turned.
-func turned(view string, turn func(*rig, time.Duration)) func(*testing.T, *rig, path, client) map[string]float64 {
-	return func(t *testing.T, r *rig, p path, c client) map[string]float64 {
+func turned(view string, turn func(*rig, time.Duration)) run {
+	return func(t *testing.T, r *rig, p path, c client, d time.Duration) map[string]float64 {
 		t.Helper()
-		turn(r, delay)
+		turn(r, d)
 		defer turn(r, 0)
 		return p.phases(t, func(ctx context.Context) error { return c.call(ctx, view) })
 	}
+}
+
+// jammed runs a call whose SYN is dropped.
+func jammed(t *testing.T, r *rig, p path, c client, d time.Duration) map[string]float64 {
+	t.Helper()
+	return p.phases(t, func(ctx context.Context) error {
+		time.AfterFunc(d*3, r.release) // sent again after a second
+		return c.call(ctx, "small")
+	})
 }
 
 var steps = []step{
@@ -121,9 +148,9 @@ var steps = []step{
 		run:  turned("small", func(_ *rig, d time.Duration) { names.pause.Store(int64(d)) }),
 	},
 	{
-		name: "connect", fresh: true, address: jam,
+		name: "connect", fresh: true, jammed: true,
 		want: map[string]string{"direct": "connect.tcp", "rest": "connect", "pgxtrace": "connect.tcp", "transport": "connect"},
-		run:  plain("small"),
+		run:  jammed,
 	},
 	{
 		name: "TLS", fresh: true,
@@ -148,7 +175,10 @@ var steps = []step{
 	{
 		name: "database",
 		want: map[string]string{"direct": "database", "rest": "wait", "pgxtrace": "query", "transport": "wait"},
-		run:  plain("slow"),
+		run: func(t *testing.T, r *rig, p path, c client, d time.Duration) map[string]float64 {
+			t.Helper()
+			return plain(fmt.Sprint("slow", d.Milliseconds()))(t, r, p, c, d)
+		},
 	},
 	{
 		name: "first byte",
@@ -163,15 +193,16 @@ var steps = []step{
 	{
 		name: "decode",
 		want: map[string]string{"direct": "decode", "rest": "decode"},
-		run: func(t *testing.T, _ *rig, p path, c client) map[string]float64 {
+		run: func(t *testing.T, _ *rig, p path, c client, d time.Duration) map[string]float64 {
 			t.Helper()
+			decodeDelay.Store(int64(d))
 			return p.phases(t, func(ctx context.Context) error { return c.slowDecode(ctx, "small") })
 		},
 	},
 }
 
 // behindACall has the client's only connection taken by another call.
-func behindACall(t *testing.T, r *rig, p path, c client) map[string]float64 {
+func behindACall(t *testing.T, r *rig, p path, c client, d time.Duration) map[string]float64 {
 	t.Helper()
 	locker, err := pgx.Connect(t.Context(), r.db.SuperDSN)
 	if err != nil {
@@ -188,7 +219,7 @@ func behindACall(t *testing.T, r *rig, p path, c client) map[string]float64 {
 	done := make(chan error, 1)
 	go func() { done <- c.call(context.Background(), "held") }()
 	r.awaitLocked(t)
-	got := p.behind(t, c, lock)
+	got := p.behind(t, c, lock, d)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +227,7 @@ func behindACall(t *testing.T, r *rig, p path, c client) map[string]float64 {
 }
 
 // behindATransaction has the pooler's only connection taken by another client.
-func behindATransaction(t *testing.T, r *rig, p path, c client) map[string]float64 {
+func behindATransaction(t *testing.T, r *rig, p path, c client, d time.Duration) map[string]float64 {
 	t.Helper()
 	holder, err := pgx.Connect(t.Context(), r.db.PoolerDSN)
 	if err != nil {
@@ -207,15 +238,15 @@ func behindATransaction(t *testing.T, r *rig, p path, c client) map[string]float
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p.behind(t, c, tx)
+	return p.behind(t, c, tx, d)
 }
 
 // behind makes a call during which a transaction ends that is in its way.
-func (p path) behind(t *testing.T, c client, tx pgx.Tx) map[string]float64 {
+func (p path) behind(t *testing.T, c client, tx pgx.Tx, d time.Duration) map[string]float64 {
 	t.Helper()
 	released := make(chan error, 1)
 	got := p.phases(t, func(ctx context.Context) error {
-		time.AfterFunc(3*delay, func() { released <- tx.Rollback(context.Background()) })
+		time.AfterFunc(3*d, func() { released <- tx.Rollback(context.Background()) })
 		return c.call(ctx, "small")
 	})
 	if err := <-released; err != nil {
@@ -248,13 +279,13 @@ func (r *rig) awaitLocked(t *testing.T) {
 }
 
 // measure makes the client, warms it unless the step wants a fresh one, and runs.
-func (s *step) measure(t *testing.T, r *rig, p path, slow bool) map[string]float64 {
+func (s *step) measure(t *testing.T, r *rig, p path, d time.Duration) map[string]float64 {
 	t.Helper()
 	addr, run := r.addr(p), plain(s.viewName())
-	if slow {
+	if d > 0 {
 		run = s.run
-		if s.address != nil {
-			addr = s.address(t, addr)
+		if s.jammed {
+			addr, r.release = jam(t, addr)
 		}
 	}
 	c := p.open(t, r, named(t, addr))
@@ -266,7 +297,7 @@ func (s *step) measure(t *testing.T, r *rig, p path, slow bool) map[string]float
 			}
 		}
 	}
-	return run(t, r, p, c)
+	return run(t, r, p, c, d)
 }
 
 // TestDelayInjection puts a delay into each step of a call: it shows in that phase
@@ -278,7 +309,7 @@ func TestDelayInjection(t *testing.T) {
 			usual := map[string]*baseline{}
 			for _, s := range steps {
 				phase, ok := s.want[p.name]
-				if !ok || s.address != nil && !canJam {
+				if !ok || s.jammed && !canJam {
 					continue
 				}
 				kind := fmt.Sprint(s.fresh, s.viewName())
@@ -293,26 +324,27 @@ func TestDelayInjection(t *testing.T) {
 
 func (s *step) test(t *testing.T, r *rig, p path, phase string, usual *baseline) {
 	for len(*usual) < 3 {
-		usual.add(s.measure(t, r, p, false))
+		usual.add(s.measure(t, r, p, 0))
 	}
 	problem := ""
-	for range attempts {
-		if problem = wrong(phase, usual.medians(), s.measure(t, r, p, true)); problem == "" {
+	for _, d := range delays {
+		if problem = wrong(phase, usual.medians(), s.measure(t, r, p, d), d); problem == "" {
 			return
 		}
-		usual.add(s.measure(t, r, p, false)) // the machine may have become another
+		usual.add(s.measure(t, r, p, 0)) // the machine may have become another
 	}
-	t.Errorf("in none of %d attempts did it land in %s alone; the last one: %s", attempts, phase, problem)
+	t.Errorf("in none of %d attempts did it land in %s alone; the last one: %s", len(delays), phase, problem)
 }
 
 // wrong says what is wrong with the phases of a delayed call, "" if nothing is.
-func wrong(phase string, usual, got map[string]float64) string {
-	if more := got[phase] - usual[phase]; more < atLeast {
-		return fmt.Sprintf("%s grew by %.1f ms; usual %v, now %v", phase, more, usual, got)
+func wrong(phase string, usual, got map[string]float64, d time.Duration) string {
+	whole := float64(d.Milliseconds())
+	if more := got[phase] - usual[phase]; more < whole*atLeast {
+		return fmt.Sprintf("of %v, %.1f ms in %s; usual %v, now %v", d, more, phase, usual, got)
 	}
 	for name, ms := range got {
-		if more := ms - usual[name]; name != phase && more >= elsewhere {
-			return fmt.Sprintf("%s grew by %.1f ms; usual %v, now %v", name, more, usual, got)
+		if more := ms - usual[name]; name != phase && more >= whole*elsewhere {
+			return fmt.Sprintf("of %v, %.1f ms in %s; usual %v, now %v", d, more, name, usual, got)
 		}
 	}
 	return ""

@@ -5,15 +5,14 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 )
 
 const canJam = true
 
 // jam returns an address that leads to target, but whose next client finds the
-// backlog full: its SYN is dropped, and the next one is due a second later. No
-// shorter delay of a handshake can be had on loopback.
-func jam(t *testing.T, target string) string {
+// backlog full until release is called: its SYN is dropped, and the next one is due a
+// second later. No shorter delay of a handshake can be had on loopback.
+func jam(t *testing.T, target string) (addr string, release func()) {
 	t.Helper()
 	l := listen(t)
 	raw, err := l.(*net.TCPListener).SyscallConn()
@@ -28,8 +27,8 @@ func jam(t *testing.T, target string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = first.Close() })
-	return serve(t, &lateListener{Listener: l}, func(conn net.Conn) {
+	late := &lateListener{Listener: l, released: make(chan struct{})}
+	addr = serve(t, late, func(conn net.Conn) {
 		server, err := net.Dial("tcp", target)
 		if err != nil {
 			return
@@ -39,15 +38,23 @@ func jam(t *testing.T, target string) string {
 			return err
 		})
 	})
+	t.Cleanup(func() { // before that of serve
+		late.release()
+		_ = first.Close()
+	})
+	return addr, late.release
 }
 
-// lateListener accepts nothing at first.
+// lateListener accepts nothing until it is released.
 type lateListener struct {
 	net.Listener
-	once sync.Once
+	once     sync.Once
+	released chan struct{}
 }
 
+func (l *lateListener) release() { l.once.Do(func() { close(l.released) }) }
+
 func (l *lateListener) Accept() (net.Conn, error) {
-	l.once.Do(func() { time.Sleep(300 * time.Millisecond) })
+	<-l.released
 	return l.Listener.Accept()
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,11 +58,14 @@ type slowRow struct {
 	V slowText `db:"v"`
 }
 
+// decodeDelay is how long slowText takes, in nanoseconds.
+var decodeDelay atomic.Int64
+
 // slowText takes its time to be decoded.
 type slowText string
 
 func (s *slowText) UnmarshalJSON(b []byte) error {
-	time.Sleep(delay)
+	time.Sleep(time.Duration(decodeDelay.Load()))
 	var v string
 	err := json.Unmarshal(b, &v)
 	*s = slowText(v)
