@@ -78,7 +78,7 @@ func proxy(tb testing.TB, addr string) *wireproxy.Proxy {
 	return p
 }
 
-// sessionPooler is a PgBouncer in session mode, started by the first test that asks.
+// sessionPooler is a PgBouncer in session mode, the test's own.
 func sessionPooler(tb testing.TB) *localpg.Pooler {
 	tb.Helper()
 	return pgtest.NewPooler(tb, localpg.PoolerConfig{PoolMode: "session"})
