@@ -25,6 +25,7 @@ type serveFlags struct {
 	addrGiven bool // then a busy port is an error
 	path      site.Setting
 	rtt       time.Duration
+	naiveIdle time.Duration // idle limit of the pool for comparison
 }
 
 // parseServe reads the flags of serve. Its errors are usage errors, or flag.ErrHelp.
@@ -35,6 +36,7 @@ func parseServe(args []string) (serveFlags, error) {
 	set.StringVar(&f.addr, "addr", defaultAddr, "")
 	path := set.String("access-path", defaultPath, "")
 	set.DurationVar(&f.rtt, "rtt", 0, "")
+	set.DurationVar(&f.naiveIdle, "naive-idle", naiveIdleLimit, "")
 	if err := set.Parse(args); err != nil {
 		if errors.Is(err, flag.ErrHelp) {
 			return f, err
@@ -54,6 +56,9 @@ func parseServe(args []string) (serveFlags, error) {
 	}
 	if f.rtt < 0 || f.rtt > maxRTT {
 		return f, usageError{fmt.Errorf("--rtt must be between 0 and %s", maxRTT)}
+	}
+	if f.naiveIdle < minNaiveIdle || f.naiveIdle > maxNaiveIdle {
+		return f, usageError{fmt.Errorf("--naive-idle must be between %s and %s", minNaiveIdle, maxNaiveIdle)}
 	}
 	return f, nil
 }

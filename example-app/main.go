@@ -58,18 +58,21 @@ func (m *Main) Run(ctx context.Context, args []string, stdout, stderr io.Writer)
 		return m.serve(ctx, args, stdout, stderr)
 	case "doctor":
 		return m.doctor(ctx, args, stdout, stderr)
+	case "measure":
+		return m.measure(ctx, args, stdout, stderr)
 	case "help":
 		_, err := io.WriteString(stdout, usage)
 		return err
 	}
-	return usageError{fmt.Errorf("unknown command %q: the command is serve; example-app help lists its flags", name)}
+	return usageError{fmt.Errorf("unknown command %q: the commands are serve, measure and doctor; example-app help lists the flags", name)}
 }
 
-const usage = `Usage: example-app [serve] [flags], or example-app doctor --help
+const usage = `Usage: example-app [serve] [flags], or example-app measure --help, or example-app doctor --help
 
   --addr HOST:PORT      where to listen (default 127.0.0.1:8080, or the next port that is free)
   --access-path PATH    rest, direct, or percent:N for N % of the users on direct (default percent:50)
   --rtt DURATION        add this to every round trip, such as 5ms (default 0)
+  --naive-idle DURATION idle limit of the probe direct-naive-pool (default 10s)
 
 Environment: DATABASE_URL, POOLER_URL, POSTGREST_URL, PGRST_JWT_SECRET, POSTGREST_APIKEY, SENTRY_DSN;
 see go doc ./example-app.
@@ -87,6 +90,9 @@ func ExitCode(err error) int {
 	}
 	if sick, ok := errors.AsType[*sickError](err); ok {
 		return sick.code
+	}
+	if errors.Is(err, errInterrupted) {
+		return exitInterrupted
 	}
 	if err != nil {
 		return 1

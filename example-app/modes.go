@@ -35,12 +35,12 @@ const (
 //
 // They differ in their connections alone: all know the schema from the start, as a process that makes
 // a connection per request would, too.
-func probeModes(ctx context.Context, st *stack.Stack, own paths) (map[string]latency.Mode, func(context.Context) error, error) {
+func probeModes(ctx context.Context, st *stack.Stack, own paths, naiveIdle time.Duration) (map[string]latency.Mode, func(context.Context) error, error) {
 	schema, err := own.direct.SchemaCache(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	pool, err := naivePool(st.PoolerDSN)
+	pool, err := naivePool(st.PoolerDSN, naiveIdle)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -66,12 +66,12 @@ func probeModes(ctx context.Context, st *stack.Stack, own paths) (map[string]lat
 
 // naivePool makes a pool with pgxpool's defaults, no least number of connections and a short idle
 // limit: it has none left when requests come further apart than that. It connects when it is used.
-func naivePool(dsn string) (*pgxpool.Pool, error) {
+func naivePool(dsn string, idle time.Duration) (*pgxpool.Pool, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil {
 		return nil, errors.New("the pooler's DSN does not suit pgxpool") // err may quote it
 	}
-	cfg.MaxConnIdleTime, cfg.HealthCheckPeriod = naiveIdleLimit, naiveIdleCheck
+	cfg.MaxConnIdleTime, cfg.HealthCheckPeriod = idle, min(naiveIdleCheck, idle)
 	pool, err := pgxpool.NewWithConfig(context.Background(), cfg)
 	if err != nil {
 		return nil, errors.New("pgxpool does not take the pooler's DSN")

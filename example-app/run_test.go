@@ -22,7 +22,7 @@ func TestUsageErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"measure"}, `unknown command "measure"`},
+		{[]string{"sideways"}, `unknown command "sideways"`},
 		{[]string{"--nonsense"}, "-nonsense"},
 		{[]string{"serve", "extra"}, `"extra"`},
 		{[]string{"serve", "--addr", "8080"}, "no host:port"},

@@ -122,7 +122,7 @@ func (r *running) start(ctx context.Context, getenv func(string) string, lookPat
 	if err != nil {
 		return nil, err
 	}
-	modes, closeModes, err := probeModes(ctx, st, own)
+	modes, closeModes, err := probeModes(ctx, st, own, r.flags.naiveIdle)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (r *running) start(ctx context.Context, getenv func(string) string, lookPat
 	return site.New(site.Config{
 		DB: db, Flag: flag, Tokens: tokens, Hub: tel.hub, Traces: tel.traces, TracesGo: tel.where,
 		Companies: companies, Parts: r.parts, Notices: r.notices, Logger: r.logger,
-		Modes: modes, Report: report, Started: started,
+		Modes: modes, StandIn: st.StandIn, Report: report, Started: started,
 	})
 }
 

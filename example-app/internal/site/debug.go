@@ -8,6 +8,7 @@ import (
 	"github.com/twinpath/twinpath/dbaccess/auth"
 	"github.com/twinpath/twinpath/dbaccess/latency"
 	"github.com/twinpath/twinpath/dbaccess/query"
+	"github.com/twinpath/twinpath/example-app/internal/measure"
 	"github.com/twinpath/twinpath/example-app/internal/stock"
 )
 
@@ -57,9 +58,19 @@ func (s *Site) debugRoutes() error {
 		return err
 	}
 	h := echo.WrapHandler(http.StripPrefix(debugPrefix, probes))
-	mount("/latency/*", h)
+	mount("/latency/*", s.standIn(h))
 	mount("/health/*", h)
 	return nil
+}
+
+// standIn says in the answers of the probe rest that no real PostgREST is behind it.
+func (s *Site) standIn(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if s.cfg.StandIn && c.Request().URL.Path == debugPrefix+"/latency/"+latency.ModeREST {
+			c.Response().Header().Set(measure.StandInHeader, measure.StandIn)
+		}
+		return next(c)
+	}
 }
 
 // localOnly answers as if there were no such route, unless the request is local.

@@ -48,6 +48,8 @@ type Config struct {
 	// Modes are the ways that the probes below /api/debug compare. Defaults to none, and then there are
 	// no probes.
 	Modes map[string]latency.Mode
+	// StandIn marks the answers of the probe rest as those of a stand-in for PostgREST. Defaults to false.
+	StandIn bool
 	// Report is shown at /api/debug/report. It must be among the DB's observers. Defaults to none.
 	Report *latency.Recorder
 	// Started is when the process started, for the probes. Defaults to when the site was made.
