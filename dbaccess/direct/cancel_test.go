@@ -280,7 +280,9 @@ func TestTimeoutWithoutDeadline(t *testing.T) {
 	}
 	defer proxy.Close(t.Context())
 	b := open(t, direct.Config{DSN: pgtest.At(t, db.PoolerDSN, proxy.Addr()), Timeout: 300 * time.Millisecond, MaxConns: 1})
-	if err := b.Start(t.Context()); err != nil {
+	patient, cancelStart := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancelStart()
+	if err := b.Start(patient); err != nil {
 		t.Fatal(err)
 	}
 	proxy.Stall(true)
