@@ -14,6 +14,14 @@
 //	--addr 127.0.0.1:8080     where to listen. Without the flag, the next free port from 8080 on
 //	--access-path percent:50  rest, direct, or the share of the users that goes direct; the page changes it
 //	--rtt 0                   such as 5ms: added to every round trip between app, PostgREST, pooler and Postgres
+//	--naive-idle 10s          idle limit of the mode direct-naive-pool, see below
+//
+//	example-app measure [flags] [address...]
+//
+// compares the modes below in paired rounds, in a running app or in a demo of its own, and says which is
+// faster and where the time goes; measure --help lists its flags, and package example-app/internal/measure
+// describes what it prints. Its exit status is 0 when it has measured, 1 when nothing could be, 2 for a
+// usage error, and 130 after Ctrl-C, which prints what there is.
 //
 //	example-app doctor [flags]
 //
@@ -29,7 +37,7 @@
 //	report                 histograms by query and path, cold and warm; ?format=json
 //	latency/{mode}         runs the page's queries and tells where the time went; the modes are rest, direct,
 //	                       direct-per-request (connects each time) and direct-naive-pool (pgxpool's defaults
-//	                       with an idle limit of 10 s)
+//	                       with an idle limit of 10 s, or --naive-idle)
 //	health/app             makes no database call
 //	health/db?path={mode}  makes one: the difference is the cost of access
 //	traces                 what /traces draws

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/latency"
 )
 
@@ -98,11 +99,7 @@ func looksLikeHTML(body []byte) bool {
 func (s *Sample) take(res *latency.ProbeResult) bool {
 	handshakes := 0.0
 	for i := range res.Queries {
-		phases := res.Queries[i].Phases
-		// On direct connecting is a part of acquiring; on rest its steps stand by themselves.
-		for _, name := range []string{"acquire/connect", "dns", "connect", "tls"} {
-			handshakes += phases[name]
-		}
+		handshakes += handshakesOf(&res.Queries[i])
 	}
 	l := &res.Layers
 	numbers := []float64{res.ServerTotal, res.ClientCreate, res.ClientClose, res.ProcessAge, handshakes, l.App, l.Pool, l.Network, l.PostgREST, l.Database}
@@ -121,6 +118,19 @@ func (s *Sample) take(res *latency.ProbeResult) bool {
 	s.Layers, s.Handshakes, s.NewConnections = res.Layers, handshakes, res.NewConnections
 	s.Cold, s.Idle, s.ProcessAge = res.Cold, res.Idle, res.ProcessAge
 	return true
+}
+
+// handshakesOf is what a query spent on making a connection, in ms. On direct that is a part of acquiring
+// one, and all of it with an app's own pool, which does not tell; on rest its steps stand by
+// themselves.
+func handshakesOf(q *latency.QueryResult) float64 {
+	if q.Conn != dbaccess.ConnNew {
+		return 0
+	}
+	if d, ok := q.Phases[dbaccess.PhaseAcquire+"/"+dbaccess.PhaseConnect]; ok {
+		return d
+	}
+	return q.Phases[dbaccess.PhaseAcquire] + q.Phases[dbaccess.PhaseDNS] + q.Phases[dbaccess.PhaseConnect] + q.Phases[dbaccess.PhaseTLS]
 }
 
 // plain makes somebody else's text fit for a terminal.
