@@ -34,12 +34,6 @@ func hidesBehindPointer[T any](public ...string) decision {
 	return decision{typ: reflect.TypeFor[T](), public: public, byPointer: true}
 }
 
-// carries is a type that is the content of a call, for backends and observers. It
-// prints as what it is: nobody must log one.
-func carries[T any](public ...string) decision {
-	return decision{typ: reflect.TypeFor[T](), public: public, byPointer: true, carries: true}
-}
-
 // harmless is a type that holds no secret; why says so.
 func harmless(string) decision { return decision{} }
 
@@ -51,21 +45,21 @@ var members = []reflect.Type{
 
 // decided has every exported struct type that applications can import.
 var decided = map[string]decision{
-	"dbaccess.Call":             carries[dbaccess.Call](),
-	"dbaccess.CallEnd":          carries[dbaccess.CallEnd]("Phases", "Conn", "Err"),
-	"dbaccess.CallStart":        carries[dbaccess.CallStart]("Verb", "Name", "Route", "Role"),
+	"dbaccess.Call":             hides[dbaccess.Call](),
+	"dbaccess.CallEnd":          hides[dbaccess.CallEnd]("Phases", "Conn", "Err"),
+	"dbaccess.CallStart":        hides[dbaccess.CallStart]("Verb", "Name", "Route", "Role"),
 	"dbaccess.Config":           hides[dbaccess.Config]("ForwardHeaders"),
 	"dbaccess.DB":               hidesBehindPointer[dbaccess.DB](),
 	"dbaccess.Decision":         harmless("how a request is routed, for spans to show"),
 	"dbaccess.Error":            hides[dbaccess.Error]("Path", "Op", "Query", "Code", "SQLState", "Advice", "Kind"),
 	"dbaccess.Phase":            harmless("names of phases are this module's own"),
 	"dbaccess.PoolStats":        harmless("numbers"),
-	"dbaccess.Result":           carries[dbaccess.Result]("Phases", "Conn"),
-	"dbaccess.RouteRequest":     carries[dbaccess.RouteRequest]("Query"),
+	"dbaccess.Result":           hides[dbaccess.Result]("Phases", "Conn"),
+	"dbaccess.RouteRequest":     hides[dbaccess.RouteRequest]("Query"),
 	"dbaccess.Routed":           harmless("how a call is routed, for spans to show"),
 	"dbaccess.SQL":              harmless("a verb and the name of a table"),
-	"dbaccess.ServerText":       carries[dbaccess.ServerText](),
-	"dbaccess.TransactionScope": carries[dbaccess.TransactionScope](),
+	"dbaccess.ServerText":       hides[dbaccess.ServerText](),
+	"dbaccess.TransactionScope": hidesBehindPointer[dbaccess.TransactionScope](),
 
 	"auth.ClaimPath":        harmless("names of members"),
 	"auth.Identity":         hides[auth.Identity]("Role"),
@@ -93,24 +87,24 @@ var decided = map[string]decision{
 	"postgresttest.Handler": hidesBehindPointer[postgresttest.Handler](),
 	"postgresttest.Server":  hidesBehindPointer[postgresttest.Server]("URL"),
 
-	"query.CallArgs":         carries[query.CallArgs]("Type", "Columns"),
-	"query.Compare":          carries[query.Compare]("Column", "Op", "Config"),
-	"query.Embed":            carries[query.Embed]("Relation", "Hint", "Alias", "OrderBy"),
+	"query.CallArgs":         hides[query.CallArgs]("Type", "Columns"),
+	"query.Compare":          hides[query.Compare]("Column", "Op", "Config"),
+	"query.Embed":            hides[query.Embed]("Relation", "Hint", "Alias", "OrderBy"),
 	"query.Every":            harmless("no fields"),
 	"query.Field":            harmless("names of columns"),
-	"query.InList":           carries[query.InList]("Column"),
+	"query.InList":           hides[query.InList]("Column"),
 	"query.Is":               harmless("a column, and one of a few words"),
-	"query.Logic":            carries[query.Logic]("Connective"),
-	"query.Negation":         carries[query.Negation](),
+	"query.Logic":            hides[query.Logic]("Connective"),
+	"query.Negation":         hides[query.Negation](),
 	"query.Order":            harmless("names of columns"),
 	"query.Path":             harmless("names of columns and of members"),
 	"query.Query":            hides[query.Query](),
-	"query.Spec":             carries[query.Spec]("Name", "Schema", "From", "OrderBy", "TimeZone"),
+	"query.Spec":             hides[query.Spec]("Name", "Schema", "From", "OrderBy", "TimeZone"),
 	"query.Star":             harmless("no fields"),
 	"query.Step":             harmless("the name of a member"),
-	"query.TextArg":          carries[query.TextArg]("Name"),
+	"query.TextArg":          hides[query.TextArg]("Name"),
 	"query.UnsupportedError": harmless("names and this module's own words"),
-	"query.Write":            carries[query.Write]("Columns", "ConflictOn"),
+	"query.Write":            hides[query.Write]("Columns", "ConflictOn"),
 
 	"dbprom.Collector":              harmless("numbers by the names of queries"),
 	"dbprom.Config":                 harmless("names, and pools that print by themselves"),

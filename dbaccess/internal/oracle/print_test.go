@@ -231,7 +231,8 @@ func condition(e query.Expr) string {
 	switch e := e.(type) {
 	case query.Compare:
 		if e.Quantifier != query.One {
-			return fmt.Sprintf("%#v", e) // the builder wants a slice
+			// The builder wants a slice.
+			return fmt.Sprintf("query.Compare{Column: %s, Op: %q, Quantifier: %d, Value: %q}", path(e.Column), e.Op, e.Quantifier, e.Value)
 		}
 		fmt.Fprintf(&b, "query.%s(%s, %q", builders()[e.Op], path(e.Column), e.Value)
 		if e.Config != "" {

@@ -216,7 +216,7 @@ func TestSessions(t *testing.T) {
 
 // The role's own limit ends a statement on both paths, whatever the client's is.
 // It is field case O8.
-func TestFieldCaseO8(t *testing.T) {
+func TestFieldCaseO08(t *testing.T) {
 	t.Parallel()
 	slow := auth.Identity{Role: ownRole(t, "statement_timeout = '200ms'")}
 	for _, side := range sessionSides(t, "") {
