@@ -18,8 +18,19 @@ type Statement struct {
 	Operation string // its first word, the main one behind WITH; "other" if unknown
 	Table     string // "" unless it is plain to see
 	Name      string // as sqlc's leading comment has it, or ""
-	Control   bool   // it begins or ends a transaction or a part of one
+	Control   Control
 }
+
+// Control is what a statement does to a transaction.
+type Control uint8
+
+// The ways to control a transaction.
+const (
+	NoControl Control = iota
+	Begin             // begins one
+	End               // commits or undoes it
+	Part              // begins or ends a part of one, a savepoint
+)
 
 // Summary is the operation and the table: "select companies".
 func (s Statement) Summary() string {
@@ -37,7 +48,27 @@ var operations = []string{
 	"set", "show", "table", "truncate", "unlisten", "update", "vacuum", "values",
 }
 
-var controls = []string{"abort", "begin", "commit", "end", "release", "rollback", "savepoint", "start"}
+// controlOf says what a statement that begins with verb does to a transaction.
+func (l *lexer) controlOf(verb string) Control {
+	switch verb {
+	case "begin", "start":
+		return Begin
+	case "savepoint", "release":
+		return Part
+	case "commit", "end", "abort":
+		return End
+	case "rollback":
+		t := l.next()
+		if t.kind == word && (t.text == "work" || t.text == "transaction") {
+			t = l.next()
+		}
+		if t.kind == word && t.text == "to" {
+			return Part
+		}
+		return End
+	}
+	return NoControl
+}
 
 // Parse reads as much of a statement as it takes to name it. Whatever it can't
 // make out it leaves out.
@@ -56,11 +87,11 @@ func Parse(sql string) Statement {
 	if verb == "with" {
 		verb = l.mainVerb()
 	}
-	switch {
-	case slices.Contains(controls, verb):
-		s.Operation, s.Control = verb, true
+	if s.Control = l.controlOf(verb); s.Control != NoControl {
+		s.Operation = verb
 		return s
-	case !slices.Contains(operations, verb):
+	}
+	if !slices.Contains(operations, verb) {
 		return s // a prepared statement's name, or nothing that Postgres knows
 	}
 	s.Operation = verb

@@ -68,8 +68,31 @@ func TestParse(t *testing.T) {
 		if s.Summary() != tt.want || s.Name != tt.name {
 			t.Errorf("%s: %q named %q, want %q named %q", tt.sql, s.Summary(), s.Name, tt.want, tt.name)
 		}
-		if control := tt.want == "begin" || tt.want == "rollback"; s.Control != control {
+		if control := tt.want == "begin" || tt.want == "rollback"; (s.Control != sqltext.NoControl) != control {
 			t.Errorf("%s: control is %v", tt.sql, s.Control)
+		}
+	}
+}
+
+func TestControl(t *testing.T) {
+	t.Parallel()
+	for sql, want := range map[string]sqltext.Control{
+		"begin isolation level serializable": sqltext.Begin,
+		"START TRANSACTION read only":        sqltext.Begin,
+		"commit":                             sqltext.End,
+		"end":                                sqltext.End,
+		"abort":                              sqltext.End,
+		"rollback":                           sqltext.End,
+		"rollback work":                      sqltext.End,
+		"rollback and chain":                 sqltext.End,
+		"savepoint sp_1":                     sqltext.Part,
+		"release savepoint sp_1":             sqltext.Part,
+		"rollback to savepoint sp_1":         sqltext.Part,
+		"rollback transaction to sp_1":       sqltext.Part,
+		"select 1":                           sqltext.NoControl,
+	} {
+		if got := sqltext.Parse(sql).Control; got != want {
+			t.Errorf("%s: %v, want %v", sql, got, want)
 		}
 	}
 }

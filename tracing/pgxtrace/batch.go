@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/twinpath/twinpath/internal/sqltext"
 	"github.com/twinpath/twinpath/tracing/internal/spans"
 )
 
@@ -44,8 +45,8 @@ func (t *Tracer) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 	if !ok || len(b.queries) == maxBatchQueries {
 		return
 	}
-	s := parse(data.SQL)
-	if s.control != controlNone {
+	s := sqltext.Parse(data.SQL)
+	if s.Control != sqltext.NoControl {
 		return
 	}
 	end := time.Now()
@@ -57,7 +58,7 @@ func (t *Tracer) TraceBatchQuery(ctx context.Context, _ *pgx.Conn, data pgx.Trac
 	m := statementData(s, out)
 	setRows(m, data.CommandTag, data.Err)
 	b.queries = append(b.queries, spans.Span{
-		Op: "db", Description: s.summary(), Origin: origin, Status: out.Status,
+		Op: "db", Description: s.Summary(), Origin: origin, Status: out.Status,
 		Start: start, End: end, Data: m,
 	})
 }
@@ -95,7 +96,7 @@ func (t *Tracer) TraceBatchEnd(ctx context.Context, _ *pgx.Conn, data pgx.TraceB
 type copyKey struct{}
 
 type copyTrace struct {
-	statement   statement
+	statement   sqltext.Statement
 	start       time.Time
 	acquired    *acquired
 	transaction membership
@@ -109,7 +110,7 @@ func (t *Tracer) TraceCopyFromStart(ctx context.Context, conn *pgx.Conn, data pg
 	}
 	st := stateOf(conn, false)
 	return context.WithValue(ctx, copyKey{}, &copyTrace{
-		statement: statement{operation: "copy", table: tableName(data.TableName)},
+		statement: sqltext.Statement{Operation: "copy", Table: sqltext.Table(data.TableName...)},
 		start:     time.Now(), acquired: st.takeAcquired(), transaction: st.membership(),
 	})
 }
@@ -126,7 +127,7 @@ func (t *Tracer) TraceCopyFromEnd(ctx context.Context, _ *pgx.Conn, data pgx.Tra
 	c.acquired.describe(m)
 	c.transaction.describe(m)
 	spans.Record(ctx, spans.Span{
-		Op: "db", Description: c.statement.summary(), Origin: origin, Status: out.Status,
+		Op: "db", Description: c.statement.Summary(), Origin: origin, Status: out.Status,
 		Start: c.start, End: time.Now(), Data: m,
 	})
 }

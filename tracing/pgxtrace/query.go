@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/twinpath/twinpath/internal/sqltext"
 	"github.com/twinpath/twinpath/tracing/internal/spans"
 )
 
@@ -13,7 +14,7 @@ type queryKey struct{}
 
 // queryTrace is a query under way.
 type queryTrace struct {
-	statement   statement
+	statement   sqltext.Statement
 	start       time.Time
 	acquired    *acquired
 	transaction membership
@@ -25,8 +26,8 @@ func (t *Tracer) TraceQueryStart(ctx context.Context, conn *pgx.Conn, data pgx.T
 	if !wanted(ctx) {
 		return ctx
 	}
-	s := parse(data.SQL)
-	if s.control != controlNone {
+	s := sqltext.Parse(data.SQL)
+	if s.Control != sqltext.NoControl {
 		return startControl(ctx, conn, s)
 	}
 	st := stateOf(conn, false)
@@ -58,7 +59,7 @@ func (t *Tracer) TraceQueryEnd(ctx context.Context, conn *pgx.Conn, data pgx.Tra
 	}
 	m["db.phase.query_ms"] = spans.Milliseconds(end.Sub(q.start) - q.prepared)
 	spans.Record(ctx, spans.Span{
-		Op: "db", Description: q.statement.summary(), Origin: origin, Status: out.Status,
+		Op: "db", Description: q.statement.Summary(), Origin: origin, Status: out.Status,
 		Start: q.start, End: end, Data: m,
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/internal/sqltext"
 	"github.com/twinpath/twinpath/tracing/internal/outcome"
 	"github.com/twinpath/twinpath/tracing/internal/spans"
 )
@@ -66,21 +67,21 @@ const origin sentry.SpanOrigin = "auto.db.pgx"
 const phaseOp = "twinpath.phase"
 
 // statementData describes a statement in both generations of attributes.
-func statementData(s statement, out outcome.Outcome) map[string]any {
+func statementData(s sqltext.Statement, out outcome.Outcome) map[string]any {
 	const most = 16
 	m := make(map[string]any, most)
 	m["db.system"] = "postgresql"
 	m["db.system.name"] = "postgresql"
 	m["db.access_path"] = "direct"
-	op := any(s.operation)
+	op := any(s.Operation)
 	m["db.operation"] = op
 	m["db.operation.name"] = op
-	m["db.query.summary"] = s.summary()
-	if s.table != "" {
-		m["db.collection.name"] = s.table
+	m["db.query.summary"] = s.Summary()
+	if s.Table != "" {
+		m["db.collection.name"] = s.Table
 	}
-	if s.name != "" {
-		m["db.query.name"] = s.name
+	if s.Name != "" {
+		m["db.query.name"] = s.Name
 	}
 	setOutcome(m, out)
 	return m

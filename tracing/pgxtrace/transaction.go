@@ -6,6 +6,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/twinpath/twinpath/internal/sqltext"
 	"github.com/twinpath/twinpath/tracing/internal/spans"
 )
 
@@ -21,15 +22,15 @@ type controlKey struct{}
 
 // control is a BEGIN, COMMIT, ROLLBACK or the like under way.
 type control struct {
-	kind  controlKind
+	kind  sqltext.Control
 	start time.Time
 	// ended is the transaction that it ends.
 	ended *transaction
 }
 
-func startControl(ctx context.Context, conn *pgx.Conn, s statement) context.Context {
-	c := &control{kind: s.control, start: time.Now()}
-	if s.control == controlEnd {
+func startControl(ctx context.Context, conn *pgx.Conn, s sqltext.Statement) context.Context {
+	c := &control{kind: s.Control, start: time.Now()}
+	if s.Control == sqltext.End {
 		if st := stateOf(conn, false); st != nil {
 			c.ended, st.transaction = st.transaction, nil
 		}
@@ -41,11 +42,11 @@ func startControl(ctx context.Context, conn *pgx.Conn, s statement) context.Cont
 func (c *control) end(ctx context.Context, conn *pgx.Conn, slow time.Duration, err error) {
 	now := time.Now()
 	switch c.kind {
-	case controlBegin:
+	case sqltext.Begin:
 		if err == nil && conn != nil {
 			stateOf(conn, true).transaction = &transaction{ctx: ctx, start: c.start, begin: now.Sub(c.start)}
 		}
-	case controlEnd:
+	case sqltext.End:
 		if c.ended != nil && now.Sub(c.ended.start) >= slow {
 			c.ended.record(now.Sub(c.start), now, err)
 		}
