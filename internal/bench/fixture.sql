@@ -2,6 +2,7 @@
 create role authenticator login noinherit password 'authenticator';
 create role authenticated nologin;
 grant authenticated to authenticator;
+create role reader login noinherit password 'reader';
 
 create table public.filings (
 	id       bigint primary key,
@@ -26,3 +27,5 @@ alter table public.filings enable row level security;
 grant select on public.filings to authenticated;
 create policy own on public.filings for select to authenticated
 	using ((select current_setting('request.jwt.claims', true)::json ->> 'sub') = '11111111-1111-1111-1111-111111111111');
+grant select on public.filings to reader;
+create policy reads on public.filings for select to reader using (true);

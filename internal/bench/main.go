@@ -28,6 +28,7 @@ var groups = []struct {
 	{"direct/5ms", link},
 	{"direct/1row", directRows(1)},
 	{"direct/50rows", directRows(50)},
+	{"settings", settingsCost},
 	{"rest", restPath},
 	{"each", eachRows},
 	{"middleware", requests},

@@ -67,7 +67,7 @@ func startRig(ctx context.Context) (_ *rig, err error) {
 	if err := r.cluster.Exec(ctx, "postgres", fixture); err != nil {
 		return nil, err
 	}
-	r.pooler, err = localpg.StartPooler(ctx, localpg.PoolerConfig{Upstream: r.cluster.Addr(), Users: map[string]string{loginRole: loginRole}})
+	r.pooler, err = localpg.StartPooler(ctx, localpg.PoolerConfig{Upstream: r.cluster.Addr(), Users: map[string]string{loginRole: loginRole, readerRole: readerRole}})
 	return r, err
 }
 
