@@ -89,7 +89,7 @@ func (both *Both) WriteText(w io.Writer) error {
 func (both *Both) Table() string {
 	t := table{
 		{"", "burst", "", "", "spaced", "", "", "", ""},
-		{"server time, ms", "p50", "connecting", "handshakes", "p50", "connecting", "handshakes", "spaced/burst", "pays for connections"},
+		{"server time, ms", "p50", "new conns in", "handshakes", "p50", "new conns in", "handshakes", "spaced/burst", "pays for connections"},
 	}
 	for _, name := range both.Burst.order {
 		c := both.Modes[name]

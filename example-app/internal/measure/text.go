@@ -127,7 +127,11 @@ func (rep *Report) compared(b *strings.Builder) {
 		b.WriteByte('\n')
 		t.write(b, 2)
 	}
-	fmt.Fprintf(b, "\nVerdict: %s.\n", rep.Verdict)
+	verdict := rep.Verdict
+	if !strings.HasPrefix(verdict, noVerdict) {
+		verdict = "verdict: " + verdict
+	}
+	fmt.Fprintf(b, "\n%s.\n", verdict)
 	for _, c := range rep.Comparisons {
 		if c.Decided && c.Verdict != rep.Verdict {
 			fmt.Fprintf(b, "  %s.\n", c.Verdict)
@@ -142,7 +146,8 @@ func (rep *Report) notes(b *strings.Builder) {
 			fmt.Fprintf(b, "Failed: %s, %d times: %s\n", name, m.Failures[text], text)
 		}
 		if m.Reconnects > 0 {
-			fmt.Fprintf(b, "Note: the connection to %s was made anew %d times: its server, or a proxy, closes idle ones. That time is in no figure.\n", name, m.Reconnects)
+			fmt.Fprintf(b, "Note: %d of %d requests of %s needed a new connection to the app, which it, or a proxy, had closed. That time is in no figure.\n",
+				m.Reconnects, m.N+m.Errors, name)
 		}
 	}
 	for _, n := range rep.Notices {
