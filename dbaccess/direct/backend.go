@@ -19,8 +19,10 @@ import (
 type Backend struct {
 	cfg     *settled // a pointer, behind which fmt does not look
 	sockets sockets
+	counts  poolCounts
 	calls   sync.WaitGroup
-	suspect time.Duration // how long idle
+	suspect time.Duration // how long a connection is silent before it is suspected
+	probe   time.Duration // how long a suspect has to answer
 	alarms  sync.Pool     // of *alarm
 	schema  *catalog.Source
 	loads   atomic.Uint64 // of the schema that have ended
@@ -28,6 +30,7 @@ type Backend struct {
 
 	mu     sync.RWMutex
 	pool   *pgxpool.Pool // made by the first call or Start, or the app's
+	warm   *warmth       // of that pool, nil for an app's or where it isn't wanted
 	closed bool
 }
 
@@ -43,7 +46,7 @@ func New(cfg Config) (*Backend, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Backend{cfg: s, pool: s.Pool, suspect: suspectAfter}
+	b := &Backend{cfg: s, pool: s.Pool, suspect: s.suspectAge(), probe: probeTimeout}
 	if b.schema, err = b.newSchema(); err != nil {
 		return nil, fmt.Errorf("direct: Config.SchemaCache: %w", err)
 	}
@@ -66,7 +69,8 @@ func (b *Backend) Explain() []string {
 }
 
 // Start opens one connection, so that the first call finds it and a server that
-// can't be reached is known at once: it takes no longer than Config.ConnectTimeout to
+// can't be reached is known at once, and from then on keeps it warm, see
+// Config.KeepWarm. It takes no longer than Config.ConnectTimeout to
 // connect, and as long again to the first answer. A Backend that
 // could not start may be used all the same, and must be closed.
 func (b *Backend) Start(ctx context.Context) error { return named(b.connect(ctx), "connect", "") }
@@ -106,13 +110,16 @@ func (b *Backend) pingTimeout() time.Duration {
 func (b *Backend) Close(ctx context.Context) error {
 	b.mu.Lock()
 	b.closed = true
-	pool := b.pool
+	pool, warm := b.pool, b.warm
 	b.mu.Unlock()
+	b.sockets.end()
+	warm.halt()
 
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		b.calls.Wait()
+		warm.end()
 		if pool != nil && b.cfg.dsn != nil {
 			pool.Close()
 		}
@@ -148,7 +155,7 @@ func (b *Backend) begin() (*pgxpool.Pool, error) {
 		if err != nil {
 			return nil, dbaccess.Error{Kind: dbaccess.ErrUnavailable, Advice: "the pool could not be made"}.With(dbaccess.ServerText{}, err)
 		}
-		b.pool = pool
+		b.pool, b.warm = pool, b.keepWarm(pool)
 	}
 	b.calls.Add(1)
 	return b.pool, nil
@@ -158,31 +165,4 @@ func (b *Backend) isClosed() bool {
 	b.mu.RLock()
 	defer b.mu.RUnlock()
 	return b.closed
-}
-
-// A connection that was idle for longer than suspectAfter is asked for a sign of
-// life, and replaced when none comes within probeTimeout: the far end, or a NAT in
-// between, may have forgotten it.
-const (
-	suspectAfter = time.Minute
-	probeTimeout = 500 * time.Millisecond
-)
-
-func (b *Backend) poolConfig() *pgxpool.Config {
-	cfg := b.cfg.dsn.Pool.Copy()
-	cfg.MaxConns = b.cfg.MaxConns
-	cfg.MinConns = min(cfg.MinConns, cfg.MaxConns)
-	cfg.MinIdleConns = min(cfg.MinIdleConns, cfg.MaxConns)
-	cfg.ConnConfig.ConnectTimeout = b.cfg.ConnectTimeout
-	if cfg.PingTimeout == 0 {
-		cfg.PingTimeout = probeTimeout
-	}
-	cfg.ShouldPing = func(ctx context.Context, p pgxpool.ShouldPingParams) bool {
-		if a, ok := ctx.Value(acquisitionKey{}).(*acquisition); ok {
-			a.waited = p.IdleDuration < time.Since(a.start) // given back since we asked
-		}
-		return p.IdleDuration > b.suspect
-	}
-	cfg.BeforeConnect = b.beforeConnect
-	return cfg
 }

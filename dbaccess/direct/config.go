@@ -22,6 +22,7 @@ const (
 	DefaultAcquireTimeout = 10 * time.Second // as PostgREST's db-pool-acquisition-timeout
 	DefaultConnectTimeout = 5 * time.Second
 	DefaultTimeout        = 30 * time.Second
+	DefaultKeepWarm       = 5 * time.Second // below the shortest idle limits in use, 10 s
 	DefaultAnonRole       = "anon"
 	DefaultSchema         = "public"
 )
@@ -81,7 +82,9 @@ type Config struct {
 	SchemaCache []byte
 
 	// MaxConns is the size of the pool that DSN makes. All instances' together
-	// must stay below the pooler's limit of clients. Defaults to the DSN's
+	// must stay below the pooler's limit of clients. There are never more than twice as
+	// many sockets: beside each connection, closing ones included, one that cancels
+	// the statement of a call that was given up. Defaults to the DSN's
 	// connection_limit or pool_max_conns, else to DefaultMaxConns; never to the
 	// number of CPUs.
 	MaxConns int32
@@ -94,6 +97,14 @@ type Config struct {
 	// all addresses, TLS and authentication together. Defaults to the DSN's
 	// connect_timeout, else to DefaultConnectTimeout.
 	ConnectTimeout time.Duration
+	// KeepWarm is how long a connection of DSN's pool may be silent. Before that it is
+	// pinged in the background, from [Backend.Start] or the first call to
+	// [Backend.Close], and replaced when it gives no answer; there is always one. So
+	// sparse calls find a connection as well, at no further round trip: poolers, load
+	// balancers and NATs drop or forget idle ones, some after 10 s (AWS and Azure
+	// after 4 to 6 minutes). Defaults to DefaultKeepWarm; -1 means never, for a
+	// database that scales to zero when nobody asks it anything.
+	KeepWarm time.Duration
 	// Timeout bounds calls whose context has no deadline, from their start to the
 	// last byte of the answer: a server that has frozen says nothing, and closes
 	// nothing either. The server is not told: a deadline of the caller's also becomes
@@ -138,8 +149,8 @@ func (c Config) settle() (*settled, error) {
 			dsn = &pgdsn.Settings{}
 		}
 		s.dsn = dsn
-	case c.MaxConns != 0 || c.ConnectTimeout != 0:
-		errs = append(errs, errors.New("Config.MaxConns and Config.ConnectTimeout belong to Config.DSN: set them on Config.Pool itself"))
+	case c.MaxConns != 0 || c.ConnectTimeout != 0 || c.KeepWarm > 0:
+		errs = append(errs, errors.New("Config.MaxConns, Config.ConnectTimeout and Config.KeepWarm belong to Config.DSN: see to them on Config.Pool itself"))
 	}
 	if c.MaxConns < 0 {
 		errs = append(errs, errors.New("Config.MaxConns must be 1 or more, or 0 for the default"))
@@ -149,6 +160,9 @@ func (c Config) settle() (*settled, error) {
 	}
 	if c.ConnectTimeout < 0 {
 		errs = append(errs, errors.New("Config.ConnectTimeout must be positive, or 0 for the default"))
+	}
+	if c.KeepWarm < -1 {
+		errs = append(errs, errors.New("Config.KeepWarm must be positive, 0 for the default or -1 for never"))
 	}
 	if c.Timeout < 0 {
 		errs = append(errs, errors.New("Config.Timeout must be positive, or 0 for the default: it can't be turned off"))
@@ -209,6 +223,9 @@ func (s *settled) defaults() {
 		}
 		if s.ConnectTimeout == 0 {
 			s.ConnectTimeout = DefaultConnectTimeout
+		}
+		if s.KeepWarm == 0 {
+			s.KeepWarm = DefaultKeepWarm
 		}
 	}
 	if s.Schema == "" && len(path) > 0 {

@@ -3,9 +3,11 @@ package direct
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"net"
 	"net/http/httptrace"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -16,6 +18,9 @@ import (
 type connecting struct {
 	sockets  *sockets
 	deadline time.Time
+
+	made   *atomic.Int64 // counts those that are ready
+	socket *socket       // set when it is ready
 
 	mu sync.Mutex
 	t  connectTimes
@@ -33,9 +38,9 @@ func (t connectTimes) complete() bool { return !t.ready.IsZero() }
 // beforeConnect is the pool's hook. cfg is this connection's own copy.
 func (b *Backend) beforeConnect(ctx context.Context, cfg *pgx.ConnConfig) error {
 	now := time.Now()
-	c := &connecting{sockets: &b.sockets, deadline: now.Add(b.cfg.ConnectTimeout), t: connectTimes{start: now}}
+	c := &connecting{sockets: &b.sockets, made: &b.counts.made, deadline: now.Add(b.cfg.ConnectTimeout), t: connectTimes{start: now}}
 	if a, ok := ctx.Value(acquisitionKey{}).(*acquisition); ok {
-		a.connecting.Store(c)
+		a.connects(c)
 	}
 	// The dialer resolves the name itself: it races IPv6 and IPv4, where pgx
 	// would try one address after the other.
@@ -60,18 +65,25 @@ func (c *connecting) mark(step func(*connectTimes)) {
 	step(&c.t)
 }
 
+// errNothingToCancel keeps a connection that gives no sign of life from being
+// waited for any longer.
+var errNothingToCancel = errors.New("direct: the connection was asked for a sign of life, so there is nothing to cancel")
+
 // dial opens the socket. pgx also calls it to cancel a query, on a connection
 // that is long made; then its context alone bounds it.
 func (c *connecting) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if c.times().complete() {
-		return c.sockets.dial(ctx, network, address)
+		if c.socket.quiet.Load() {
+			return nil, errNothingToCancel
+		}
+		return c.sockets.dial(ctx, network, address, nil)
 	}
 	ctx, cancel := context.WithDeadline(ctx, c.deadline)
 	defer cancel()
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{DNSDone: func(httptrace.DNSDoneInfo) {
 		c.mark(func(t *connectTimes) { t.dns, t.tcp, t.tls = time.Now(), time.Time{}, time.Time{} })
 	}})
-	conn, err := c.sockets.dial(ctx, network, address)
+	conn, err := c.sockets.dial(ctx, network, address, c)
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +112,8 @@ func (c *connecting) finish(_ context.Context, conn *pgconn.PgConn) error {
 	if err := conn.Conn().SetDeadline(time.Time{}); err != nil {
 		return err
 	}
+	c.socket = socketOf(conn.Conn())
+	c.made.Add(1)
 	c.mark(func(t *connectTimes) { t.ready = time.Now() })
 	return nil
 }

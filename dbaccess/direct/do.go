@@ -20,7 +20,10 @@ type try struct {
 	// again says that the schema seems to have changed since it was compiled, and
 	// that the call changed nothing.
 	again bool
-	room  [6]dbaccess.Phase // for the phases of most calls
+	// lost says that the connection had died while it was idle, and that the call may
+	// be sent once more.
+	lost bool
+	room [6]dbaccess.Phase // for the phases of most calls
 }
 
 // work is what a call needs from its start to its end, in one piece.
@@ -35,7 +38,9 @@ type work struct {
 // *[dbaccess.Error], beside a result that has the phases.
 //
 // A read that the server refuses because the schema has changed is tried once
-// more with the schema as it is now. No other call is, and no write ever.
+// more with the schema as it is now, and one whose connection turns out to have died
+// while it was idle is sent once more on another. No other call is: a write only
+// where not a byte of it has left.
 func (b *Backend) Do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, error) {
 	w := &work{res: dbaccess.Result{Rows: -1, Total: compile.NotCounted}}
 	res, t := &w.res, &w.try
@@ -44,6 +49,15 @@ func (b *Backend) Do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, e
 	defer w.end()
 	err := b.do(&w.limits, c, res, t)
 	res.Phases = t.phases()
+	if t.lost {
+		t = &try{timeline: timeline{start: t.end}}
+		t.conn.wary = true
+		err = b.do(&w.limits, c, res, t)
+		res.Phases = append(res.Phases, t.phases()...)
+		if t.acquired.After(t.start) {
+			b.counts.replaced.Add(1)
+		}
+	}
 	if t.again {
 		second := try{timeline: timeline{start: t.end}, known: t.known}
 		if e := b.do(&w.limits, c, res, &second); e != errUnchanged {
@@ -108,6 +122,7 @@ func (b *Backend) do(ctx *limits, c *dbaccess.Call, res *dbaccess.Result, t *try
 	}
 	t.end = time.Now()
 	if err != nil {
+		t.lost = b.lostIdle(ctx, &t.conn, stage, program.ReadOnly && c.Query.Op == query.OpSelect, err)
 		if e := b.refusal(stage, err, set.login.changes); e != nil {
 			return e
 		}

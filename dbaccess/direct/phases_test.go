@@ -2,7 +2,6 @@ package direct_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -198,41 +197,5 @@ func TestConnClassOfAppsPool(t *testing.T) {
 		if res.Conn != want {
 			t.Errorf("connection %q, want %q", res.Conn, want)
 		}
-	}
-}
-
-// A dead connection costs no more than the call that finds it.
-func TestDeadConnectionIsReplaced(t *testing.T) {
-	t.Parallel()
-	db := pgtest.Golden(t)
-	proxy, err := wireproxy.Start(wireproxy.Config{Target: ownPooler(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer proxy.Close(t.Context())
-	b := open(t, direct.Config{DSN: pgtest.At(t, db.PoolerDSN, proxy.Addr())})
-	if err := b.Start(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	kill := func() {
-		proxy.ResetAll()
-		if err := proxy.AwaitOpen(t.Context(), 0); err != nil {
-			t.Fatal(err)
-		}
-	}
-	kill()
-	_, err = b.Do(t.Context(), call(lists, anon))
-	if !errors.Is(err, dbaccess.ErrUnavailable) {
-		t.Errorf("error %v, want ErrUnavailable", err)
-	}
-	if got := body(t, b, lists, anon); got != `[{"id":2,"title":"Alice public"}]` {
-		t.Errorf("the call after: %s", got)
-	}
-
-	// One that was idle for long is asked first.
-	direct.SetSuspect(b, time.Nanosecond)
-	kill()
-	if got := body(t, b, lists, anon); got != `[{"id":2,"title":"Alice public"}]` {
-		t.Errorf("a suspected connection: %s", got)
 	}
 }

@@ -35,6 +35,7 @@ var thirdParty = map[string][]string{
 	"github.com/go-analyze/charts":               {"example-app/internal/measure"},
 	"github.com/prometheus/client_golang":        {"dbaccess/dbprom"},
 	"go.uber.org/goleak":                         {"internal/localpg/pgtest"},
+	"golang.org/x/sys":                           {"dbaccess/direct"},
 }
 
 // closed says all that the packages at the heart may import of this module. What is not here may
