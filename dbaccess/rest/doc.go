@@ -21,7 +21,11 @@
 // are refused, because the client would repeat the token to wherever they lead,
 // and every status from 300 on is an error.
 //
-// # Writes
+// # Reads and writes
+//
+// A read whose kept connection turns out to be closed, before a byte of its answer has
+// come, is sent again on another one, by net/http. Nothing else is, an answer of a gateway that can't
+// reach PostgREST neither.
 //
 // No write is ever sent twice, by net/http neither. When no answer comes, or one of a
 // gateway that has none, the error says that nobody knows what became of it.
@@ -37,6 +41,6 @@
 // # Errors
 //
 // Errors are *[dbaccess.Error]. An answer that is not PostgREST's, such as a
-// gateway's page, keeps its status and says where to look. No error text, of the
+// gateway's page, keeps its status and says where to look: it is a [*GatewayError], too. No error text, of the
 // underlying errors neither, holds the URL's query, a token or a key.
 package rest

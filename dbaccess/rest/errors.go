@@ -179,50 +179,6 @@ func proxyStatusCode(headers []string) string {
 	return ""
 }
 
-// foreignError is the error of an answer that is not PostgREST's.
-func (x *exchange) foreignError() error {
-	e := dbaccess.Error{Path: dbaccess.REST, HTTPStatus: x.status, Kind: dbaccess.KindOf("", x.status)}
-	switch s := x.status; {
-	case s < 300:
-		e.Kind, e.HTTPStatus = dbaccess.ErrUnavailable, 0
-		e.Advice = "the answer is not JSON, so it is a gateway's or another server's: check that rest.Config.URL is PostgREST's root"
-	case s < 400:
-		e.Advice = "the server redirects, and a token follows no redirect: set rest.Config.URL to where it leads"
-	case s == 401 && x.authorization == "":
-		e.Advice = "the gateway refused the request: check rest.Config.APIKey"
-	case s == 401:
-		e.Advice = "the gateway refused the request: check rest.Config.APIKey and the bearer token"
-	case s == 403:
-		e.Advice = "the gateway refused the request: look there for a rule that did"
-	case s == 404:
-		e.Advice = "nothing is there: check that rest.Config.URL is PostgREST's root, which on Supabase ends in /rest/v1"
-	case s == 413, s == 414, s == 431:
-		e.Kind = dbaccess.ErrInvalid
-		e.Advice = "the request is too long for the gateway: shorten its lists"
-	case s == 429:
-		e.Kind = dbaccess.ErrUnavailable
-		e.Advice = "the gateway limits the rate of requests"
-	case e.Kind == dbaccess.ErrUnavailable:
-		e.Advice = "the gateway could not get an answer from PostgREST: check that it runs"
-	default:
-		e.Advice = "the answer is not PostgREST's, so a gateway before it failed: look in its log"
-	}
-	return e.With(dbaccess.ServerText{Message: foreignText(x.body)}, nil)
-}
-
-// foreignText is the beginning of a gateway's answer, as it may be kept for
-// Error.Message: a bounded number of bytes, of valid UTF-8.
-func foreignText(b []byte) string {
-	const limit = 512
-	var m struct {
-		Message string `json:"message"`
-	}
-	if json.Unmarshal(b, &m) == nil && m.Message != "" {
-		b = []byte(m.Message)
-	}
-	return strings.ToValidUTF8(string(b[:min(len(b), limit)]), "")
-}
-
 // transportError is the error of a request that was not, or not wholly,
 // answered.
 func (x *exchange) transportError(err error) error {
@@ -253,7 +209,7 @@ func (x *exchange) transportError(err error) error {
 	case isOp && op.Op == "dial":
 		e.Advice = "no connection to rest.Config.URL: check host and port, and that PostgREST runs"
 	case x.status != 0:
-		e.Advice = "the answer broke off before its end: the connection was closed, or its Content-Length is not that of its body"
+		e.Advice = adviceBrokeOff
 	case x.begun():
 		e.Advice = "the answer broke off in its header, or the header is not HTTP's: check what is between here and PostgREST"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):

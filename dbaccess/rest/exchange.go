@@ -29,6 +29,7 @@ type exchange struct {
 	query   *query.Spec
 	writes  bool // it may change something
 	tried   bool // it was handed to the transport
+	foreign bool // the answer is not PostgREST's
 
 	timeline timeline
 	limited  io.LimitedReader
@@ -67,6 +68,9 @@ func (x *exchange) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := x.readBody(resp); err != nil {
 		return nil, x.fail(err)
 	}
+	if err := x.shapeError(); err != nil {
+		return nil, x.fail(err)
+	}
 	return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody, Request: r}, nil
 }
 
@@ -94,8 +98,13 @@ func (x *exchange) httpRequest(r *http.Request) (*http.Request, error) {
 	req.Method, req.URL, req.Host, req.Header = x.request.Method, &target, target.Host, x.headers(r)
 	// Without GetBody net/http can't send a body twice.
 	req.Body, req.GetBody, req.ContentLength = nil, nil, 0
-	if body := x.request.Body; len(body) > 0 {
+	switch body := x.request.Body; {
+	case len(body) > 0:
 		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
+	case req.Method == http.MethodDelete && target.Scheme == "https":
+		// Over HTTP/2 net/http sends any request without a body again when the server ends
+		// its stream with PROTOCOL_ERROR. This is one of no bytes.
+		req.Body = io.NopCloser(bytes.NewReader(nil))
 	}
 	return req, nil
 }

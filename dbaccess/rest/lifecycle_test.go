@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -232,7 +233,7 @@ func TestCloseWaitsForCalls(t *testing.T) {
 func TestCloseLeavesTheCallersTransport(t *testing.T) {
 	t.Parallel()
 	own := &closeCounter{RoundTripper: transportFunc(func(r *http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
+		return &http.Response{StatusCode: 200, Header: http.Header{}, Body: io.NopCloser(strings.NewReader("[]")), Request: r}, nil
 	})}
 	b, err := rest.New(rest.Config{URL: "http://localhost", Transport: own})
 	if err != nil {

@@ -63,7 +63,7 @@ func (x *exchange) lost(e *dbaccess.Error) bool {
 	case s >= 520 && s <= 530: // Cloudflare's
 		return true
 	case s < 300:
-		return !isJSON(x.header.Get("Content-Type"))
+		return x.foreign
 	}
 	return false
 }

@@ -83,6 +83,7 @@ var decided = map[string]decision{
 	"doctor.Report":         harmless("made to be shown"),
 	"rest.Backend":          hidesBehindPointer[rest.Backend](),
 	"rest.Config":           hides[rest.Config](),
+	"rest.GatewayError":     hidesBehindPointer[rest.GatewayError](),
 	"postgresttest.Config":  hides[postgresttest.Config](),
 	"postgresttest.Handler": hidesBehindPointer[postgresttest.Handler](),
 	"postgresttest.Server":  hidesBehindPointer[postgresttest.Server]("URL"),
