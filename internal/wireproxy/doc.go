@@ -28,4 +28,9 @@
 // such as a protocol's goodbye, make no round trip, and neither does what a server says unasked.
 //
 // The count goes up before the client gets the bytes, so a call that has returned is counted.
+//
+// # Faults
+//
+// [Proxy.Refuse] is a server that is not running, [Proxy.Stall] a network that delivers nothing,
+// [Proxy.DropAll] and [Proxy.ResetAll] end what is open, and [Proxy.Harm] does something to answers.
 package wireproxy

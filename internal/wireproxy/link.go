@@ -29,6 +29,7 @@ type link struct {
 	cutDone  bool
 	awaiting bool // the client has sent something since the server's bytes last reached it
 	inFlight int  // chunks read and not yet delivered
+	unharmed int  // bytes that were delivered as they were since the last Harm
 }
 
 func newLink(p *Proxy, id int64, client net.Conn, ready time.Time) *link {
@@ -161,12 +162,20 @@ func (ln *link) deliver(chunks <-chan chunk, to net.Conn, up bool) {
 			if tcp, ok := to.(*net.TCPConn); ok {
 				_ = tcp.CloseWrite() // it fails when the other side is gone, which its reader sees
 			}
-		} else if _, err := to.Write(c.data); err != nil {
+		} else if err := ln.send(to, c.data, up); err != nil {
 			ln.cut(reset)
 			broken = true
 		}
 		ln.delivered()
 	}
+}
+
+func (ln *link) send(to net.Conn, data []byte, up bool) error {
+	if !up {
+		return ln.write(to, data)
+	}
+	_, err := to.Write(data)
+	return err
 }
 
 // await waits until the time has come and no stall is on. It returns false when the link was cut.

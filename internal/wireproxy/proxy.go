@@ -64,6 +64,7 @@ type Proxy struct {
 	listener net.Listener
 	delay    time.Duration
 	stalled  bool
+	harm     Harm
 	changed  chan struct{} // closed and replaced whenever something waited for changes
 	nextID   int64
 	links    map[*link]struct{} // open
