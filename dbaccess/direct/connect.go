@@ -76,6 +76,7 @@ func (c *connecting) dial(ctx context.Context, network, address string) (net.Con
 		if c.socket.quiet.Load() {
 			return nil, errNothingToCancel
 		}
+		c.socket.leaving.Store(true)
 		return c.sockets.dial(ctx, network, address, nil)
 	}
 	ctx, cancel := context.WithDeadline(ctx, c.deadline)

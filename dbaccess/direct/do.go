@@ -54,7 +54,7 @@ func (b *Backend) Do(ctx context.Context, c *dbaccess.Call) (*dbaccess.Result, e
 		t.conn.wary = true
 		err = b.do(&w.limits, c, res, t)
 		res.Phases = append(res.Phases, t.phases()...)
-		if t.acquired.After(t.start) {
+		if !t.acquired.IsZero() {
 			b.counts.replaced.Add(1)
 		}
 	}

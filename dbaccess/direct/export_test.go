@@ -60,3 +60,20 @@ func Forget(b *Backend) {
 		so.Conn = newSilence(so.Conn)
 	}
 }
+
+// Suspect is how long a connection is silent before it is asked for a sign of life.
+func Suspect(b *Backend) time.Duration { return b.suspect }
+
+// Warm says whether anything pings the connections.
+func Warm(b *Backend) bool {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.warm != nil
+}
+
+// Holding is how many connections are taken for being pinged.
+func Holding(b *Backend) int {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	return b.warm.holding()
+}

@@ -16,7 +16,7 @@ import (
 // where not a byte of it has left.
 func (b *Backend) lostIdle(ctx *limits, a *acquisition, at stage, harmless bool, err error) bool {
 	switch {
-	case a.wary || a.class() == dbaccess.ConnNew || at > stageSettings || ctx.Err() != nil || b.isClosed():
+	case err == nil || a.wary || a.class() == dbaccess.ConnNew || at > stageSettings || ctx.Err() != nil || b.isClosed():
 		return false
 	case pgconn.SafeToRetry(err):
 		return true

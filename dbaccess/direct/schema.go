@@ -62,18 +62,27 @@ func (b *Backend) loadSchema(ctx context.Context, sql string, args []string) ([]
 	var l limits
 	b.limit(ctx, &l)
 	defer l.end()
-	a := acquisition{start: time.Now()}
-	conn, err := b.acquire(&l, pool, &a)
-	if err != nil {
-		return nil, b.acquireFailure(&l, pool, &a, err)
-	}
-	defer conn.Release()
 	values := make([][]byte, len(args))
 	for i := range args {
 		values[i] = []byte(args[i])
 	}
-	res := conn.Conn().PgConn().ExecParams(&l, sql, values, nil, nil, nil).Read()
+	read := func(a *acquisition) (*pgconn.Result, error) {
+		conn, err := b.acquire(&l, pool, a)
+		if err != nil {
+			return nil, b.acquireFailure(&l, pool, a, err)
+		}
+		defer conn.Release()
+		return conn.Conn().PgConn().ExecParams(&l, sql, values, nil, nil, nil).Read(), nil
+	}
+	a := acquisition{start: time.Now()}
+	res, err := read(&a)
+	if err == nil && b.lostIdle(&l, &a, stageSettings, true, res.Err) {
+		b.counts.replaced.Add(1)
+		res, err = read(&acquisition{start: time.Now(), wary: true})
+	}
 	switch {
+	case err != nil:
+		return nil, err
 	case res.Err != nil:
 		return nil, b.runFailure(&l, failedCall{stage: stageSettings, readOnly: true}, res.Err)
 	case len(res.Rows) != 1 || len(res.Rows[0]) != 1:

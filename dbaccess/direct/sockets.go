@@ -34,6 +34,9 @@ type socket struct {
 	// nothing to cancel.
 	quiet atomic.Bool
 	shut  atomic.Bool
+	// leaving says that its statement is being cancelled, so that nobody else will use
+	// the connection.
+	leaving atomic.Bool
 
 	raw  syscall.RawConn // nil where the system gives none
 	look func(fd uintptr)
@@ -127,6 +130,20 @@ func (so *socket) Close() error {
 		s.mu.Unlock()
 	}
 	return so.Conn.Close()
+}
+
+// drainTimeout bounds how long a connection whose statement has been cancelled is
+// read to its end. pgx would wait for 15 s, while its place in the pool is taken.
+const drainTimeout = 3 * time.Second
+
+// SetDeadline sets the deadline, sooner on a connection that is given up.
+func (so *socket) SetDeadline(t time.Time) error {
+	if so.leaving.Load() {
+		if most := time.Now().Add(drainTimeout); t.IsZero() || t.After(most) {
+			t = most
+		}
+	}
+	return so.Conn.SetDeadline(t)
 }
 
 // interrupt makes whatever reads or writes on a connection fail now.

@@ -196,7 +196,7 @@ func (r *txRun) run(ctx context.Context, b *Backend) error {
 	b.limit(r.scope.Quiet(ctx), &l)
 	defer l.end()
 	for attempt := 0; ; attempt++ {
-		again, err := r.attempt(&l, b)
+		again, err := r.attempt(&l, b, false)
 		if again && attempt < r.opts.Retries && backoff(&l, attempt) {
 			r.mark(dbaccess.PhaseBackoff)
 			continue

@@ -13,8 +13,8 @@ import (
 )
 
 // attempt runs the function once, in a transaction of its own. again says that it
-// may be run once more.
-func (r *txRun) attempt(l *limits, b *Backend) (again bool, err error) {
+// may be run once more. A wary one follows one whose connection had died.
+func (r *txRun) attempt(l *limits, b *Backend, wary bool) (again bool, err error) {
 	if err := l.Err(); err != nil {
 		r.mark(dbaccess.PhasePrepare)
 		return false, r.scope.Fail(contextFailure(err))
@@ -31,7 +31,7 @@ func (r *txRun) attempt(l *limits, b *Backend) (again bool, err error) {
 	}
 	defer b.calls.Done()
 
-	a := acquisition{start: r.at}
+	a := acquisition{start: r.at, wary: wary}
 	conn, err := b.acquire(l, pool, &a)
 	phase := r.mark(dbaccess.PhaseAcquire)
 	if c := a.connecting.Load(); c != nil {
@@ -41,10 +41,15 @@ func (r *txRun) attempt(l *limits, b *Backend) (again bool, err error) {
 		return false, r.scope.Fail(b.acquireFailure(l, pool, &a, err))
 	}
 	r.conn = a.class()
-	t := &tx{b: b, run: r, limits: l, begin: begin, conn: conn.Conn(), pg: conn.Conn().PgConn()}
+	t := &tx{b: b, run: r, limits: l, way: &a, begin: begin, conn: conn.Conn(), pg: conn.Conn().PgConn()}
 	t.changed = sync.NewCond(&t.mu)
 	defer conn.Release() // which gives up one that is broken, or still in a transaction
-	return r.within(t, conn)
+	if again, err = r.within(t, conn); !t.unused {
+		return again, err
+	}
+	conn.Release()
+	b.counts.replaced.Add(1)
+	return r.attempt(l, b, true)
 }
 
 // within runs the function between BEGIN and COMMIT.

@@ -47,6 +47,7 @@ func (t *tx) open() error {
 	if err == nil {
 		return nil
 	}
+	t.unused = t.b.lostIdle(t.limits, t.way, at, true, err)
 	if e := t.b.refusal(at, err, t.begin.settings.login.changes); e != nil {
 		return e
 	}

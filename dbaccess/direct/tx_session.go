@@ -23,6 +23,8 @@ type tx struct {
 	begin  txBegin
 	conn   *pgx.Conn
 	pg     *pgconn.PgConn
+	way    *acquisition // to the connection
+	unused bool         // that had died while it was idle: nothing has begun
 
 	mu      sync.Mutex // guards what follows, up to lost
 	changed *sync.Cond // of the next two
