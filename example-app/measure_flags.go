@@ -64,12 +64,12 @@ func parseMeasure(args []string, authorization string) (*measureFlags, error) {
 	f.cfg.Shape = measure.Shape(*shape)
 	f.modes = strings.Split(*modes, ",")
 	f.cfg.KeepUnknown = given["modes"] || set.NArg() > 0
-	if given["warmup"] && f.cfg.WarmUp == 0 {
-		f.cfg.WarmUp = -1
-	}
 	err := errors.Join(f.conflicts(given, set.Args()), f.atLeastOne(given), f.targets(*base, set.Args()))
 	if err != nil {
 		return nil, usageError{err}
+	}
+	if given["warmup"] && f.cfg.WarmUp == 0 {
+		f.cfg.WarmUp = -1
 	}
 	for _, cfg := range f.configs() {
 		if err := cfg.Validate(); err != nil {
@@ -97,6 +97,7 @@ func (f *measureFlags) conflicts(given map[string]bool, args []string) error {
 	for _, name := range []string{"rtt", "naive-idle"} {
 		add(given[name] && !f.demo, "--%s is for the demo that measure starts: give it to serve", name)
 	}
+	add(f.cfg.WarmUp < 0, "--warmup must not be negative")
 	add(f.rtt < 0 || f.rtt > maxRTT, "--rtt must be between 0 and %s", maxRTT)
 	add(f.naiveIdle < minNaiveIdle || f.naiveIdle > maxNaiveIdle, "--naive-idle must be between %s and %s", minNaiveIdle, maxNaiveIdle)
 	return errors.Join(errs...)
