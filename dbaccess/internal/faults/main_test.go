@@ -26,6 +26,8 @@ const (
 	database = "postgres"
 	login    = "authenticator"
 	password = "secret"
+
+	behindPooler = "Postgres behind the pooler"
 )
 
 // schema has rows to read, long enough for a fault to be in their midst, and a table for
@@ -153,7 +155,7 @@ func newTargets(t *testing.T, end *closers) []*target {
 	pooler.proxy = startProxy(t, end, pooler.pooler.Addr())
 	pooler.db, pooler.restart = openDirect(t, end, pooler.proxy.Addr()), pooler.pooler.Restart
 
-	behind := &target{name: "Postgres behind the pooler", proxy: startProxy(t, end, cluster.Addr()), restart: cluster.Restart}
+	behind := &target{name: behindPooler, proxy: startProxy(t, end, cluster.Addr()), restart: cluster.Restart}
 	behind.pooler = startPooler(t, end, behind.proxy.Addr())
 	behind.db = openDirect(t, end, behind.pooler.Addr())
 
