@@ -2,6 +2,7 @@ package direct
 
 import (
 	"context"
+	"net"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
@@ -77,3 +78,15 @@ func Holding(b *Backend) int {
 	defer b.mu.RUnlock()
 	return b.warm.holding()
 }
+
+// Blind keeps the backend from seeing that idle connections have ended.
+func Blind(b *Backend) {
+	b.sockets.mu.Lock()
+	defer b.sockets.mu.Unlock()
+	for so := range b.sockets.open {
+		so.raw = nil
+	}
+}
+
+// SetResolver sets who resolves the DSN's host.
+func SetResolver(b *Backend, r *net.Resolver) { b.sockets.dialer.Resolver = r }
