@@ -21,9 +21,9 @@ const (
 )
 
 const (
-	maxAnswer   = 1 << 20 // bytes of a probe's answer; a real one has a few thousand
-	maxText     = 200     // bytes of somebody else's text that are shown
-	maxMillis   = 1e9     // eleven days
+	maxAnswer   = 256 << 10 // bytes of a probe's answer; a real one has a few thousand
+	maxText     = 200       // bytes of somebody else's text that are shown
+	maxMillis   = 1e9       // eleven days
 	maxNewConns = 1e6
 )
 

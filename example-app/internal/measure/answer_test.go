@@ -145,6 +145,25 @@ func TestAuthorization(t *testing.T) {
 	}
 }
 
+// TestHandshakes reads them off the phases of queries that made a connection.
+func TestHandshakes(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, queries string
+		want          float64
+	}{
+		{"direct", `{"conn":"new","phases":{"acquire":9,"acquire/queue":1,"acquire/connect":8,"acquire/connect/tls":4,"network+pooler":5}},{"conn":"idle","phases":{"acquire":3}}`, 8},
+		{"a pool that does not tell", `{"conn":"new","phases":{"acquire":9,"network+pooler":5}}`, 9},
+		{"rest", `{"conn":"new","phases":{"dns":1,"connect":2,"tls":4,"send":8,"wait":16}},{"conn":"idle","phases":{"send":32}}`, 7},
+		{"queue", `{"conn":"queued","phases":{"acquire":9,"acquire/queue":9}}`, 0},
+	} {
+		s, failure := measure.ParseAnswer(200, []byte(`{"mode":"a","server_total_ms":50,"queries":[`+tt.queries+`]}`))
+		if failure != nil || s.Handshakes != tt.want {
+			t.Errorf("%s: %v ms, %v; want %v", tt.name, s.Handshakes, failure, tt.want)
+		}
+	}
+}
+
 func FuzzAnswer(f *testing.F) {
 	f.Add(200, []byte(`{"mode":"rest","server_total_ms":12.5,"client_create_ms":1,"queries":[{"name":"q","ms":1,"rows":1,"conn":"new",`+
 		`"phases":{"acquire":1,"acquire/connect":0.5},"layers_ms":{"app":1}}],"layers_ms":{"app":1,"pool":2},"cold":true,"new_connections":1,"idle_ms":null}`))

@@ -30,7 +30,7 @@ const (
 
 	MaxModes   = 12
 	maxSamples = 500_000 // all of them are kept in memory
-	maxLanes   = 1000
+	maxLanes   = 100
 	maxGap     = 24 * time.Hour
 	maxRPS     = 10_000
 )

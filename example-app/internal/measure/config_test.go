@@ -21,7 +21,7 @@ func TestValidate(t *testing.T) {
 		"--shape must be":                     func(c *measure.Config) { c.Shape = "wavy" },
 		"--rounds must be":                    func(c *measure.Config) { c.Rounds = -1 },
 		"--warmup must not":                   func(c *measure.Config) { c.WarmUp = -2 },
-		"--concurrency must be":               func(c *measure.Config) { c.Concurrency = 1001 },
+		"--concurrency must be":               func(c *measure.Config) { c.Concurrency = 101 },
 		"rounds × modes must be":              func(c *measure.Config) { c.Rounds = math.MaxInt },
 		"the warm-up included":                func(c *measure.Config) { c.WarmUp = math.MaxInt },
 		"--gap must be":                       func(c *measure.Config) { c.Gap = -time.Second },

@@ -48,7 +48,7 @@ type Report struct {
 type ModeReport struct {
 	N              int            `json:"n"`        // answers that count
 	Errors         int            `json:"errors"`   // answers that don't
-	Failures       map[string]int `json:"failures"` // what they were
+	Failures       map[string]int `json:"failures"` // what they were, ten reasons at most and "other reasons"
 	NewConnections int            `json:"new_connections"`
 	Connecting     int            `json:"requests_with_new_connections"`
 	Reconnects     int            `json:"reconnects"` // of this side
@@ -105,6 +105,12 @@ func layersOf(s *Sample) Layers {
 	l.App += s.Server - l.sum()
 	return l
 }
+
+// How many reasons are told for the answers of a mode that don't count; a server may give any number.
+const (
+	maxReasons   = 10
+	otherReasons = "other reasons"
+)
 
 // Report works out the numbers.
 func (r *Result) Report() *Report {
@@ -169,7 +175,11 @@ func (m *ModeReport) add(s *Sample) bool {
 	}
 	if !s.OK() {
 		m.Errors++
-		m.Failures[s.Err.Text]++
+		text := s.Err.Text
+		if _, known := m.Failures[text]; !known && len(m.Failures) >= maxReasons {
+			text = otherReasons
+		}
+		m.Failures[text]++
 		return false
 	}
 	m.N++

@@ -244,6 +244,7 @@ func TestCSV(t *testing.T) {
 func TestSVG(t *testing.T) {
 	t.Parallel()
 	burst, spaced := result(measure.Burst, 5000, costs(measure.Burst), demoModes...), result(measure.Spaced, 8, costs(measure.Spaced), demoModes...)
+	spaced.Samples[0].StandIn = true
 	var b bytes.Buffer
 	if err := measure.WriteSVG(&b, burst, spaced); err != nil {
 		t.Fatal(err)
@@ -269,7 +270,7 @@ func TestSVG(t *testing.T) {
 	if circles < 4*(1000+8) || b.Len() > 4<<20 {
 		t.Errorf("%d points in %d bytes", circles, b.Len())
 	}
-	for _, want := range []string{"burst: server time of each round, ms", "spaced: server time of each round, ms", "direct-naive-pool warm", "direct-naive-pool cold"} {
+	for _, want := range []string{"burst: server time of each round, ms", "spaced: server time of each round, ms", "direct-naive-pool warm", "direct-naive-pool cold", spaced.Samples[0].Mode + " was answered by a stand-in for PostgREST"} {
 		if texts[want] == 0 {
 			t.Errorf("the chart does not say %q: %v", want, texts)
 		}
@@ -280,6 +281,17 @@ func TestSVG(t *testing.T) {
 	}
 	if err := measure.WriteSVG(io.Discard, nothing); err != nil {
 		t.Errorf("without any point: %v", err)
+	}
+}
+
+func TestReasonsAreBounded(t *testing.T) {
+	t.Parallel()
+	r := result(measure.Burst, 100, costs(measure.Burst), "a")
+	for i := range r.Samples {
+		r.Samples[i].Err = &measure.Failure{Kind: measure.Failed, Text: fmt.Sprint(i)}
+	}
+	if m := r.Report().Modes["a"]; len(m.Failures) != 11 || m.Failures["other reasons"] != 90 || m.Errors != 100 {
+		t.Errorf("%+v", m)
 	}
 }
 

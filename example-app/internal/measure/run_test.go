@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -47,6 +48,10 @@ func TestBurst(t *testing.T) {
 	cold := rep.Modes["direct-per-request"].Cold
 	if *cold.Handshakes != 10 || cold.Layers.Pool != 10 || *cold.P50 != 15 {
 		t.Errorf("direct-per-request: %+v, layers %+v", cold, cold.Layers)
+	}
+	l := cold.Layers // of the probe's 15 ms, 0.5 + 10 + 2.5 + 2 are the queries'
+	if sum := l.Client + l.App + l.Pool + l.Network + l.PostgREST + l.Database; math.Abs(sum-15) > 0.01 || l.App != 0.5 {
+		t.Errorf("the layers add up to %v: %+v", sum, l)
 	}
 	if want := "direct takes 0.25 times what rest takes (95 % interval 0.25 to 0.25, 10 rounds)"; rep.Verdict != want {
 		t.Errorf("verdict %q", rep.Verdict)

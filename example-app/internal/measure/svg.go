@@ -34,6 +34,16 @@ func WriteSVG(w io.Writer, results ...*Result) error {
 	return err
 }
 
+// standIn is the mode that a stand-in answered, if there is one.
+func (r *Result) standIn() string {
+	for i := range r.Samples {
+		if r.Samples[i].StandIn {
+			return r.Samples[i].Mode
+		}
+	}
+	return ""
+}
+
 // chart lays out one result.
 func (r *Result) chart() charts.ScatterChartOption {
 	rounds := 0
@@ -69,6 +79,9 @@ func (r *Result) chart() charts.ScatterChartOption {
 	opt := charts.NewScatterChartOptionWithData(values)
 	opt.Padding = charts.NewBoxEqual(20)
 	opt.Title.Text = fmt.Sprintf("%s: server time of each round, ms", r.Config.Shape)
+	if name := r.standIn(); name != "" {
+		opt.Title.Subtext = name + " was answered by a stand-in for PostgREST"
+	}
 	opt.Legend.SeriesNames = names
 	opt.Legend.Offset = charts.OffsetStr{Left: charts.PositionRight}
 	opt.Symbol.Size = 2.5
