@@ -36,7 +36,7 @@ func TestHealth(t *testing.T) {
 		t.Errorf("status %d", a.status)
 	}
 	out := site.output.String()
-	for _, want := range []string{"PostgreSQL ", "PgBouncer ", "pool mode transaction", "stand-in", "/traces", site.url} {
+	for _, want := range []string{"PostgreSQL ", "PgBouncer ", "pool mode transaction", "stand-in", "/traces", site.url, "sent to Spotlight on http://" + spotlight.address} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the start-up lines have no %q:\n%s", want, out)
 		}

@@ -105,3 +105,21 @@ func TestDebugStaysHidden(t *testing.T) {
 		}
 	}
 }
+
+// TestServerTiming shows a browser on the same machine how long the database calls took, and nobody
+// else.
+func TestServerTiming(t *testing.T) {
+	t.Parallel()
+	for _, path := range []string{"rest", "direct"} {
+		timing := get(t, "/api/market/pulse?path="+path).header.Get("Server-Timing")
+		for _, want := range []string{"app;dur=", "db_" + path + ";dur=", "trace;desc="} {
+			if !strings.Contains(timing, want) {
+				t.Errorf("over %s: Server-Timing %q has no %s", path, timing, want)
+			}
+		}
+		a := request(t, http.MethodGet, "/api/market/pulse?path="+path, "", http.Header{"X-Forwarded-For": {"192.0.2.1"}})
+		if timing := a.header.Get("Server-Timing"); a.status != http.StatusOK || timing != "" {
+			t.Errorf("over %s, through a proxy: status %d, Server-Timing %q", path, a.status, timing)
+		}
+	}
+}

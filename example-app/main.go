@@ -44,6 +44,9 @@ type Main struct {
 	Getenv func(string) string
 	// LookPath finds programs. Defaults to exec.LookPath.
 	LookPath func(string) (string, error)
+	// Spotlight is the host and port where a Spotlight sidecar may answer. Defaults to 127.0.0.1:8969,
+	// which is Spotlight's own default.
+	Spotlight string
 }
 
 // Run runs the sub-command in args, serve when there is none, until ctx ends. It returns when

@@ -27,8 +27,11 @@ const (
 	readyTimeout = 2 * time.Minute
 )
 
-// site is the one demo that most tests look at.
-var site *instance
+// site is the one demo that most tests look at, and spotlight where it sends its transactions.
+var (
+	site      *instance
+	spotlight *sidecar
+)
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -56,13 +59,15 @@ func runIn(m *testing.M, temp string) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
+	spotlight = newSidecar()
 	var err error
-	if site, err = startInstance(""); err != nil {
+	if site, err = startInstance(spotlight.address, ""); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
 	code := m.Run()
 	problems := []error{site.stop()}
+	spotlight.server.Close()
 	http.DefaultClient.CloseIdleConnections()
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		problems = append(problems, fmt.Errorf("left in the directory for temporary files: %v, %w", left, err))
@@ -86,19 +91,20 @@ type instance struct {
 	ended  chan error
 }
 
-// startInstance runs Main with the given arguments and a DSN for Sentry, "" for none, and returns when
-// it is ready.
-func startInstance(sentryDSN string, args ...string) (*instance, error) {
+// startInstance runs Main with the given arguments and returns when it is ready. spotlight is the host and
+// port where a Spotlight sidecar may answer, dsn that of a Sentry project, "" for none.
+func startInstance(spotlight, dsn string, args ...string) (*instance, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	in := &instance{output: &transcript{}, cancel: cancel, ended: make(chan error, 1)}
 	r, w := io.Pipe()
 	m := &main.Main{
+		Spotlight: spotlight,
 		Getenv: func(name string) string {
 			switch name {
 			case "PGRST_JWT_SECRET":
 				return secret // so that the tests can sign tokens
 			case "SENTRY_DSN":
-				return sentryDSN
+				return dsn
 			}
 			return ""
 		},
@@ -168,10 +174,16 @@ type answer struct {
 	body   string
 }
 
-// request sends a request to the shared demo. Redirects are not followed.
+// request sends a request to the shared demo.
 func request(t *testing.T, method, path, body string, header http.Header) answer {
 	t.Helper()
-	req, err := http.NewRequestWithContext(context.Background(), method, site.url+path, strings.NewReader(body)) // cleanups call it too
+	return site.request(t, method, path, body, header)
+}
+
+// request sends a request. Redirects are not followed.
+func (in *instance) request(t *testing.T, method, path, body string, header http.Header) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(context.Background(), method, in.url+path, strings.NewReader(body)) // cleanups call it too
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -90,7 +90,7 @@ func TestBadEnvironment(t *testing.T) {
 }
 
 // TestSecondInstance runs another demo beside the shared one, on the next port, with a Sentry project,
-// and interrupts it while it has requests.
+// which Spotlight does not take the place of, and interrupts it while it has requests.
 func TestSecondInstance(t *testing.T) {
 	t.Parallel()
 	envelopes := make(chan string, 1000)
@@ -101,7 +101,9 @@ func TestSecondInstance(t *testing.T) {
 		}
 	}))
 	defer relay.Close()
-	second, err := startInstance("http://key@"+strings.TrimPrefix(relay.URL, "http://")+"/1", "serve", "--access-path", "direct", "--rtt", "2ms")
+	unasked := newSidecar()
+	defer unasked.server.Close()
+	second, err := startInstance(unasked.address, "http://key@"+strings.TrimPrefix(relay.URL, "http://")+"/1", "serve", "--access-path", "direct", "--rtt", "2ms")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,6 +147,9 @@ func TestSecondInstance(t *testing.T) {
 	<-done
 	if sent := <-envelopes; !strings.Contains(sent, `"GET /api/market/pulse"`) || !strings.Contains(sent, "network+pooler") {
 		t.Errorf("sent to SENTRY_DSN: %.500s", sent)
+	}
+	if sent := unasked.sent.String(); sent != "" {
+		t.Errorf("sent to Spotlight: %.500s", sent)
 	}
 	if out := second.output.String(); !strings.Contains(out, "2ms added to each round trip") || !strings.Contains(out, "stopped") {
 		t.Errorf("its output:\n%s", out)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -22,6 +23,7 @@ import (
 	"github.com/twinpath/twinpath/example-app/internal/site"
 	"github.com/twinpath/twinpath/example-app/internal/stack"
 	"github.com/twinpath/twinpath/example-app/internal/stock"
+	"github.com/twinpath/twinpath/middleware"
 	"github.com/twinpath/twinpath/tracing"
 )
 
@@ -54,7 +56,7 @@ func (m *Main) serve(ctx context.Context, args []string, stdout, stderr io.Write
 	server := startServer(l, door, slog.NewLogLogger(slog.NewTextHandler(stderr, nil), slog.LevelWarn))
 	defer func() { err = errors.Join(err, server.stop()) }()
 
-	run := &running{flags: flags, say: say, logger: slog.New(slog.NewTextHandler(stderr, nil))}
+	run := &running{flags: flags, say: say, logger: slog.New(slog.NewTextHandler(stderr, nil)), spotlight: m.Spotlight}
 	defer func() {
 		err = errors.Join(err, run.close())
 		if ctx.Err() != nil && err == nil {
@@ -87,6 +89,8 @@ type running struct {
 	flags  serveFlags
 	say    *printer
 	logger *slog.Logger
+	// spotlight is where a Spotlight sidecar may answer. Defaults to defaultSpotlight.
+	spotlight string
 
 	notices, parts []string
 	stops          []func(context.Context) error
@@ -95,7 +99,7 @@ type running struct {
 // start brings everything up, in the order of its dependence, and returns the site.
 func (r *running) start(ctx context.Context, getenv func(string) string, lookPath func(string) (string, error)) (http.Handler, error) {
 	started := time.Now()
-	tel, err := newTelemetry(ctx, getenv("SENTRY_DSN"))
+	tel, err := newTelemetry(ctx, getenv("SENTRY_DSN"), cmp.Or(r.spotlight, defaultSpotlight))
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +155,7 @@ func openDB(
 	db, err := dbaccess.New(dbaccess.Config{
 		REST: restPath, Direct: directPath, Router: flag.Router(),
 		Default:   &auth.Identity{Role: stock.RoleAnon}, // whoever isn't signed in reads what is public
-		Observers: []dbaccess.Observer{tracing.NewObserver(tracing.Always()), site.CallObserver(), report},
+		Observers: []dbaccess.Observer{tracing.NewObserver(tracing.Always()), middleware.CallTimes{}, site.CallObserver(), report},
 		Logger:    logger,
 	})
 	if err != nil {

@@ -12,8 +12,7 @@ import (
 )
 
 const (
-	spotlightHealth = "http://127.0.0.1:8969/health"
-	spotlightDSN    = "http://demo@127.0.0.1:8969/1" // Spotlight takes any key and project
+	defaultSpotlight = "127.0.0.1:8969"
 
 	tracesKept = 300
 )
@@ -25,24 +24,25 @@ type telemetry struct {
 	where  string // completes "transactions go to …"
 }
 
-// newTelemetry makes a Sentry client of its own, so that Main leaves nothing in the process's globals.
-func newTelemetry(ctx context.Context, dsn string) (*telemetry, error) {
+// newTelemetry makes a Sentry client of its own, so that Main leaves nothing in the process's globals. It
+// sends to dsn, else to the sidecar on the host and port of spotlight, should one answer there.
+func newTelemetry(ctx context.Context, dsn, spotlight string) (*telemetry, error) {
 	t := &telemetry{traces: waterfall.NewRecorder(tracesKept)}
 	switch {
 	case dsn != "":
 		t.where = "sent to the project of SENTRY_DSN and kept here"
-	case spotlightAnswers(ctx):
-		dsn, t.where = spotlightDSN, "sent to Spotlight on http://127.0.0.1:8969 and kept here"
+	case spotlightAnswers(ctx, spotlight):
+		dsn = "http://demo@" + spotlight + "/1" // Spotlight takes any key and project
+		t.where = "sent to Spotlight on http://" + spotlight + " and kept here"
 	default:
 		t.where = "kept here and sent nowhere"
 	}
 	client, err := sentry.NewClient(sentry.ClientOptions{
-		Dsn:                    dsn,
-		Environment:            "demo",
-		EnableTracing:          true,
-		TracesSampleRate:       1,
-		TraceIgnoreStatusCodes: [][]int{}, // a 404 of ours is worth a look
-		BeforeSendTransaction:  t.traces.BeforeSend,
+		Dsn:                   dsn,
+		Environment:           "demo",
+		EnableTracing:         true,
+		TracesSampleRate:      1,
+		BeforeSendTransaction: t.traces.BeforeSend,
 	})
 	if err != nil {
 		return nil, errors.New("SENTRY_DSN is no DSN: copy it from the project's settings, Client Keys") // err may quote it
@@ -57,10 +57,10 @@ func (t *telemetry) close() {
 	t.hub.Client().Close()
 }
 
-func spotlightAnswers(ctx context.Context) bool {
+func spotlightAnswers(ctx context.Context, spotlight string) bool {
 	ctx, cancel := context.WithTimeout(ctx, 300*time.Millisecond)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, spotlightHealth, nil)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+spotlight+"/health", nil)
 	if err != nil {
 		return false
 	}

@@ -43,7 +43,6 @@ type config struct{ url, sentry, addr string }
 func run(ctx context.Context, cfg config, ready func(url string)) error {
 	err := sentry.Init(sentry.ClientOptions{
 		Dsn: cfg.sentry, EnableTracing: true, TracesSampleRate: 1,
-		TraceIgnoreStatusCodes: [][]int{}, // the handlers' own 404s are worth seeing
 	})
 	if err != nil {
 		return err

@@ -44,7 +44,6 @@ type config struct{ dsn, sentry, addr string }
 func run(ctx context.Context, cfg config, ready func(url string)) error {
 	err := sentry.Init(sentry.ClientOptions{
 		Dsn: cfg.sentry, EnableTracing: true, TracesSampleRate: 1,
-		TraceIgnoreStatusCodes: [][]int{}, // the handlers' own 404s are worth seeing
 	})
 	if err != nil {
 		return err

@@ -18,6 +18,9 @@ const (
 	headerPath   = "X-Access-Path"   // the path taken: rest or direct
 	headerReason = "X-Access-Reason" // why: the router's reason
 	headerCalls  = "X-Database-Calls"
+	// The time of all calls, and of each of their phases, as Server-Timing writes them. That header itself
+	// is middleware.ServerTiming's, which shows it to local browsers alone.
+	headerTimes = "X-Database-Times"
 )
 
 // callLog adds up the database calls of one request.
@@ -92,7 +95,7 @@ func (l *callLog) write(h http.Header) {
 	for _, p := range l.phases {
 		fmt.Fprintf(&b, ", %s;dur=%s", p.Name, millis(p.Duration))
 	}
-	h.Set("Server-Timing", b.String()) // phases' names are tokens as RFC 9110 has them
+	h.Set(headerTimes, b.String()) // phases' names are tokens as RFC 9110 has them
 }
 
 func millis(d time.Duration) string {

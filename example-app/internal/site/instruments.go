@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/latency"
 	"github.com/twinpath/twinpath/middleware"
 )
 
@@ -19,6 +20,7 @@ func (s *Site) instruments() []echo.MiddlewareFunc {
 		middleware.ErrorsWithConfig(middleware.ErrorsConfig{Status: statusOf}),
 		middleware.Identity(s.cfg.Tokens),
 		middleware.AccessPathWithConfig(middleware.AccessPathConfig{DB: s.cfg.DB, Allow: asksForPath}),
+		middleware.ServerTiming(func(c echo.Context) bool { return latency.AllowLoopback(c.Request()) }),
 	}
 }
 

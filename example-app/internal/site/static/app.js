@@ -150,7 +150,7 @@
     },
   };
 
-  // timings reads the header Server-Timing: [{name, ms}], the first being the sum.
+  // timings reads the header X-Database-Times: [{name, ms}], the first being the sum.
   function timings(header) {
     return (header || "").split(",").map((part) => {
       const [name, ...params] = part.trim().split(";");
@@ -165,7 +165,7 @@
   function foot(widget, response) {
     const path = response.headers.get("X-Access-Path");
     const calls = Number(response.headers.get("X-Database-Calls") || 0);
-    const [sum, ...phases] = timings(response.headers.get("Server-Timing"));
+    const [sum, ...phases] = timings(response.headers.get("X-Database-Times"));
     const footer = $("footer", widget);
     footer.replaceChildren();
     if (!path || !sum) return null;
