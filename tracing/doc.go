@@ -43,9 +43,4 @@
 // Spans never hold values: no arguments, filter values, URLs or tokens, and no
 // server's message, which may quote them. A request that isn't sampled costs
 // next to nothing: no span and no attribute is made for it.
-//
-// Sentry drops transactions with status 404 unless told otherwise. To see those
-// of your handlers, initialize it with
-//
-//	sentry.ClientOptions{TraceIgnoreStatusCodes: [][]int{}, …}
 package tracing
