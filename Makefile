@@ -11,12 +11,17 @@ GOLANGCI_LINT ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
 .PHONY: help
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
 demo: ## Start the demo with everything it needs and print its address (ARGS="--addr 127.0.0.1:8080")
 	@.ci/deps demo
 	go run ./example-app serve $(ARGS)
+
+.PHONY: spotlight
+spotlight: ## Start the demo with Spotlight, Sentry's viewer for one's own machine, on http://127.0.0.1:8969
+	@.ci/deps spotlight
+	@.ci/spotlight/run demo $(ARGS)
 
 .PHONY: test
 test: ## Run all tests with the race detector, in random order; a skipped test is a failure
