@@ -67,8 +67,11 @@ func run(ctx context.Context, conn *pgconn.PgConn, tx *transaction, t *timeline)
 
 // queue adds a statement with its arguments in text form and of no type. The batch
 // copies them, so the few and short ones of an ordinary call stay on the stack.
-func queue(batch *pgconn.Batch, s *compile.Statement) {
-	size := 0
+func queue(batch *pgconn.Batch, s *compile.Statement) { queueWith(batch, s, -1, nil) }
+
+// queueWith is queue with a value for one of the arguments, which is empty.
+func queueWith(batch *pgconn.Batch, s *compile.Statement, place int, value []byte) {
+	size := len(value)
 	for _, a := range s.Args {
 		size += len(a)
 	}
@@ -78,6 +81,9 @@ func queue(batch *pgconn.Batch, s *compile.Statement) {
 		rest := short[:]
 		for i, a := range s.Args {
 			n := copy(rest, a)
+			if i == place {
+				n = copy(rest, value)
+			}
 			few[i], rest = rest[:n:n], rest[n:]
 		}
 		batch.ExecParams(s.SQL, few[:len(s.Args)], nil, nil, nil)
@@ -86,6 +92,9 @@ func queue(batch *pgconn.Batch, s *compile.Statement) {
 	args, rest := make([][]byte, len(s.Args)), make([]byte, size)
 	for i, a := range s.Args {
 		n := copy(rest, a)
+		if i == place {
+			n = copy(rest, value)
+		}
 		args[i], rest = rest[:n:n], rest[n:]
 	}
 	batch.ExecParams(s.SQL, args, nil, nil, nil)

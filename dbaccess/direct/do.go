@@ -23,7 +23,8 @@ type try struct {
 	// lost says that the connection had died while it was idle, and that the call may
 	// be sent once more.
 	lost bool
-	room [6]dbaccess.Phase // for the phases of most calls
+	room [6]dbaccess.Phase    // for the phases of most calls
+	args [argCount + 5]string // for the settings of most calls
 }
 
 // work is what a call needs from its start to its end, in one piece.
@@ -172,7 +173,7 @@ func (b *Backend) prepare(ctx context.Context, c *dbaccess.Call, t *try) (compil
 	if !ok {
 		return compile.Program{}, settings{}, schemaFailure(schema, b.cfg.Schemas)
 	}
-	set, err := b.settingsOf(c, path)
+	set, err := b.settingsOf(c, path, t.args[:])
 	if err != nil {
 		return compile.Program{}, settings{}, err
 	}

@@ -19,13 +19,14 @@ type opening struct {
 	level    string // "" for the session's
 	check    *loginCheck
 	settings compile.Statement
+	claims   []byte // its argClaims, nil where that has them
 	request  string // the pre-request function's statement, "" for none
 }
 
 // opening makes the statements, with the statement_timeout that the DSN and a
 // deadline make; it says where that comes from.
 func (b *Backend) opening(s *settings, conn *pgconn.PgConn, now, deadline time.Time, hasDeadline bool) (opening, limit) {
-	o := opening{request: b.cfg.preRequest}
+	o := opening{request: b.cfg.preRequest, claims: s.claims}
 	if !s.begun {
 		o.level = s.login.statementLevel(s.level)
 	}
@@ -66,7 +67,11 @@ func (o *opening) queue(batch *pgconn.Batch) {
 	if o.check != nil {
 		queue(batch, &o.check.statement)
 	}
-	queue(batch, &o.settings)
+	if o.claims != nil {
+		queueWith(batch, &o.settings, argClaims, o.claims)
+	} else {
+		queue(batch, &o.settings)
+	}
 	if o.request != "" {
 		batch.ExecParams(o.request, nil, nil, nil, nil)
 	}

@@ -110,8 +110,11 @@ func newTexts(role int) *texts {
 }
 
 // timeoutMargin is how much earlier than the caller the server gives up, so that
-// its answer still arrives.
-const timeoutMargin = 50 * time.Millisecond
+// its answer still arrives: at most so much, and of a short deadline a part.
+const (
+	timeoutMargin = 50 * time.Millisecond
+	timeoutPart   = 4
+)
 
 // limit says where a statement_timeout comes from.
 type limit int
@@ -125,7 +128,8 @@ const (
 // timeout returns the statement_timeout for a call: how long, and where from.
 func timeout(dsn time.Duration, deadline time.Time, hasDeadline bool, now time.Time) (time.Duration, limit) {
 	if hasDeadline {
-		left := max(deadline.Sub(now)-timeoutMargin, time.Millisecond)
+		left := deadline.Sub(now)
+		left = max(left-min(timeoutMargin, left/timeoutPart), time.Millisecond)
 		switch {
 		case dsn == 0:
 			return left, limitDeadline
@@ -142,10 +146,13 @@ func timeout(dsn time.Duration, deadline time.Time, hasDeadline bool, now time.T
 // settings are those of one transaction. They are made in three steps: settingsOf,
 // program, and opening once there is a connection.
 type settings struct {
-	role  string
-	args  []string // of the statement, without the timeouts
-	write bool     // the transaction may write
-	more  []string // names and values of what only few calls set
+	role string
+	args []string // of the statement, without the timeouts
+	// claims are what stands in the place of argClaims, which is empty: as they are
+	// the identity's own bytes in most calls, they are not copied.
+	claims []byte
+	write  bool     // the transaction may write
+	more   []string // names and values of what only few calls set
 	// level is the isolation level that the function called has, "" for none.
 	level string
 	timed bool // the function called has a timeout of its own
@@ -157,8 +164,8 @@ type settings struct {
 
 // settingsOf collects a call's settings, with the search path of its schema. It
 // fails for an identity that is not valid, and where the login role has been
-// refused.
-func (b *Backend) settingsOf(c *dbaccess.Call, searchPath string) (settings, error) {
+// refused. The arguments are put into room as far as that goes.
+func (b *Backend) settingsOf(c *dbaccess.Call, searchPath string, room []string) (settings, error) {
 	s := settings{role: c.Identity.Role, login: b.login.state(c.Identity.Role, time.Now())}
 	if s.login.faults != nil {
 		return settings{}, loginFailure(s.login.faults)
@@ -167,10 +174,10 @@ func (b *Backend) settingsOf(c *dbaccess.Call, searchPath string) (settings, err
 	if err != nil {
 		return settings{}, identityFailure(c, err)
 	}
-	pairs := s.login.role.pairs
-	s.args = append(make([]string, 0, argCount+1+len(pairs)), searchPath, s.role, string(claims), method(c.Query), requestPath(c.Query),
+	s.claims = claims
+	s.args = append(room[:0], searchPath, s.role, "", method(c.Query), requestPath(c.Query),
 		compile.HeadersSetting(c.Headers), compile.CookiesSetting(c.Headers))
-	s.args = append(s.args, pairs...)
+	s.args = append(s.args, s.login.role.pairs...)
 	return s, nil
 }
 

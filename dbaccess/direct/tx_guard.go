@@ -25,13 +25,13 @@ func (b *Backend) beginning(c *dbaccess.Call, o *TxOptions) (txBegin, error) {
 	if err := c.Identity.Validate(); err != nil {
 		return txBegin{}, identityFailure(c, err)
 	}
-	set, err := b.settingsOf(c, b.cfg.searchPaths[b.cfg.Schema])
+	set, err := b.settingsOf(c, b.cfg.searchPaths[b.cfg.Schema], nil)
 	if err != nil {
 		return txBegin{}, err
 	}
 	set.write = true // BEGIN says otherwise where it has to
 	set.begun = o.Isolation != ""
-	return txBegin{settings: set, role: set.args[argRole], claims: set.args[argClaims], method: set.args[argMethod], url: "/" + set.args[argRequestPath]}, nil
+	return txBegin{settings: set, role: set.args[argRole], claims: string(set.claims), method: set.args[argMethod], url: "/" + set.args[argRequestPath]}, nil
 }
 
 // open begins the transaction with all that a call begins with, in one round trip.
