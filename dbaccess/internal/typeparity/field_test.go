@@ -2,24 +2,38 @@ package typeparity_test
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/twinpath/twinpath/dbaccess"
+	"github.com/twinpath/twinpath/dbaccess/auth"
+	"github.com/twinpath/twinpath/dbaccess/direct"
+	"github.com/twinpath/twinpath/dbaccess/internal/decode"
 	"github.com/twinpath/twinpath/dbaccess/query"
+	"github.com/twinpath/twinpath/internal/localpg/pgtest"
 )
 
 func badNumber(s string) json.Number { return json.Number(s) }
 
 func rawOf(s string) json.RawMessage { return json.RawMessage(s) }
 
-// What goes into jsonb is the same over both paths, whatever its Go type. Bytes
-// are bytea, though, which jsonb takes for a string: JSON is a json.RawMessage.
-func TestJSONBStoresOneValue(t *testing.T) {
+// JSON arguments change meaning with the exec mode.
+//
+// Sources: jackc/pgx#2231, #514, #1763; riverqueue/river#629, #1155.
+// Must: all six store the same jsonb in every mode that the library can run in, and as through
+// PostgREST.
+//
+// Bytes are bytea here, which jsonb takes for a string: JSON is a json.RawMessage. That, too, is the
+// same everywhere.
+func TestFieldCaseO10(t *testing.T) {
 	t.Parallel()
 	p := open(t)
+	modes := inEveryMode(t, p.database)
 	for _, c := range []struct {
 		value any
 		want  string // as jsonb writes it
@@ -44,11 +58,53 @@ func TestJSONBStoresOneValue(t *testing.T) {
 				t.Errorf("%T over %s (-want +got):\n%s", c.value, path, diff)
 			}
 		}
+		for mode, db := range modes {
+			insert := query.Insert("all_types", map[string]any{"id": p.next(), "c_jsonb": c.value}).Columns("c_jsonb")
+			row, err := dbaccess.One[map[string]json.RawMessage](t.Context(), db, insert)
+			if err != nil {
+				t.Fatalf("%T in mode %s: %v%s", c.value, mode, err, serverWords(err))
+			}
+			if diff := cmp.Diff(c.want, string(row["c_jsonb"])); diff != "" {
+				t.Errorf("%T in mode %s (-want +got):\n%s", c.value, mode, diff)
+			}
+		}
 	}
 }
 
-// The zone-less types are read as UTC into the same struct over both paths.
-func TestTimesWithoutZone(t *testing.T) {
+// inEveryMode are facades on pools of the application's own, one for each exec mode of pgx.
+func inEveryMode(t *testing.T, database *pgtest.Database) map[pgx.QueryExecMode]*dbaccess.DB {
+	t.Helper()
+	dbs := map[pgx.QueryExecMode]*dbaccess.DB{}
+	for _, mode := range []pgx.QueryExecMode{
+		pgx.QueryExecModeCacheStatement, pgx.QueryExecModeCacheDescribe, pgx.QueryExecModeDescribeExec, pgx.QueryExecModeExec, pgx.QueryExecModeSimpleProtocol,
+	} {
+		cfg, err := pgxpool.ParseConfig(database.DirectDSN)
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.ConnConfig.DefaultQueryExecMode, cfg.MaxConns = mode, 1
+		pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(pool.Close)
+		backend, err := direct.New(direct.Config{Pool: pool})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if dbs[mode], err = dbaccess.New(dbaccess.Config{Direct: backend, Default: &auth.Identity{Role: "anon"}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dbs
+}
+
+// Timestamps without zone do not parse.
+//
+// Sources: jackc/pgx#2128, #2215, #2265.
+// Must: identical Go values on both paths, what has no zone as the wall clock of UTC; 'infinity' is a
+// typed error and no zero time.
+func TestFieldCaseO11(t *testing.T) {
 	t.Parallel()
 	p := open(t)
 	type times struct {
@@ -69,11 +125,24 @@ func TestTimesWithoutZone(t *testing.T) {
 		if diff := cmp.Diff(want, got, same); diff != "" {
 			t.Errorf("over %s (-want +got):\n%s", path, diff)
 		}
+		for _, column := range []string{"c_timestamp", "c_timestamptz", "c_date"} {
+			id := p.next()
+			if _, err := dbaccess.Exec(over(t, path), p.DB, query.Insert("all_types", map[string]any{"id": id, column: "infinity"})); err != nil {
+				t.Fatal(err)
+			}
+			got, err := dbaccess.One[time.Time](over(t, path), p.DB, query.From("all_types").Columns(column).Where(query.Eq("id", id)))
+			if !errors.Is(err, decode.ErrInfinity) || !got.IsZero() {
+				t.Errorf("infinity in %s over %s: %v, error %v; want ErrInfinity", column, path, got, err)
+			}
+		}
 	}
 }
 
-// Integers beyond 2^53 keep their digits in every kind of destination.
-func TestIntegersKeepTheirDigits(t *testing.T) {
+// 64-bit integers lose their last digits.
+//
+// Sources: dapr/dapr#5390; xataio/pgstream#686, #824; PostgREST/postgrest#498; jackc/pgx#289.
+// Must: exact digits on both paths for every destination; a numeric of 30 digits, too.
+func TestFieldCaseO12(t *testing.T) {
 	t.Parallel()
 	p := open(t)
 	const big = 1234567890123456789

@@ -22,7 +22,8 @@ var bothPaths = []dbaccess.Path{dbaccess.REST, dbaccess.Direct}
 // paths is a database of its own, reached over both paths.
 type paths struct {
 	*dbaccess.DB
-	id atomic.Int64 // the last row made
+	database *pgtest.Database
+	id       atomic.Int64 // the last row made
 }
 
 // more gives all_types a column of each type that the fixture leaves out, and lets
@@ -69,7 +70,7 @@ func open(t testing.TB) *paths {
 			t.Errorf("Close: %v", err)
 		}
 	})
-	p := &paths{DB: db}
+	p := &paths{DB: db, database: pg}
 	p.id.Store(1000)
 	return p
 }
