@@ -158,7 +158,7 @@ func (c *Comparison) judge(rep *Report, standIn bool, err error) (string, bool) 
 	}
 	text := fmt.Sprintf("%s takes %s times what %s takes (%.0f %% interval %s to %s, %d rounds)",
 		c.Mode, short(c.Ratio.Value), c.Baseline, 100*c.Ratio.Confidence, short(c.Ratio.Low), short(c.Ratio.High), c.Rounds)
-	if c.Ratio.Low <= 1 && c.Ratio.High >= 1 {
+	if hundredths(c.Ratio.Low) <= 100 && hundredths(c.Ratio.High) >= 100 { // as it is shown
 		return noVerdict + "no difference is known: " + text, false
 	}
 	var why []string
@@ -174,7 +174,9 @@ func (c *Comparison) judge(rep *Report, standIn bool, err error) (string, bool) 
 }
 
 // short is a ratio for a sentence.
-func short(v float64) string { return fmt.Sprintf("%.2f", v) }
+func short(v float64) string { return fmt.Sprintf("%.2f", hundredths(v)/100) }
+
+func hundredths(v float64) float64 { return math.Round(100 * v) }
 
 // significant rounds to four digits.
 func significant(v float64) float64 {

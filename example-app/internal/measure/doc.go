@@ -35,7 +35,7 @@
 //
 // # When there is a verdict
 //
-// There is none when too many rounds failed, when there are fewer than six, when the interval holds 1,
+// There is none when too many rounds failed, when there are fewer than six, when the interval holds 1.00,
 // when the order within the rounds turns the result around, and when a stand-in answered in PostgREST's
 // place. Quantiles of fewer samples than an interval takes (p50 6, p90 36, p99 368) are left out. The
 // intervals assume that rounds are independent, which those of a burst are less than those with pauses.

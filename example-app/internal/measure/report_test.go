@@ -108,6 +108,8 @@ func TestVerdicts(t *testing.T) {
 	}{
 		{"same", result(measure.Burst, 20, same, "a", "b"), nil,
 			"no verdict: no difference is known: b takes 1.00 times what a takes (95 % interval 1.00 to 1.00, 20 rounds)"},
+		{"next to nothing", result(measure.Burst, 20, func(mode string, _ int) (float64, float64) { return 10 + float64(len(mode))/50, 0 }, "a", "bb"), nil,
+			"no verdict: no difference is known: bb takes 1.00 times what a takes (95 % interval 1.00 to 1.00, 20 rounds)"},
 		{"few", result(measure.Burst, 5, same, "a", "b"), nil, "no verdict: not enough samples: 5 rounds of b and a, and it takes 6"},
 		{"one mode", result(measure.Burst, 20, same, "a"), nil, "no verdict: there is nothing to compare with one mode"},
 		{"stand-in", result(measure.Burst, 20, costs(measure.Burst), "rest", "direct"), func(r *measure.Result) {
