@@ -37,7 +37,7 @@ func directPair(ctx context.Context, rig *rig, addr string, rows int, peer func(
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.New(ctx, rig.dsn(addr)+"&default_query_exec_mode=exec")
+	pool, err := pgxpool.New(ctx, rig.dsn(addr)+"&default_query_exec_mode=exec&pool_max_conns=4") // direct.DefaultMaxConns
 	if err != nil {
 		return nil, errors.Join(err, db.Close(ctx))
 	}

@@ -28,6 +28,8 @@ var groups = []struct {
 	{"direct/5ms", link},
 	{"direct/1row", directRows(1)},
 	{"direct/50rows", directRows(50)},
+	{"direct/32callers", directCallers},
+	{"direct/spaced", spaced},
 	{"settings", settingsCost},
 	{"rest", restPath},
 	{"each", eachRows},

@@ -19,7 +19,7 @@ func TestGates(t *testing.T) {
 	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".").CombinedOutput(); err != nil {
 		t.Fatalf("build: %v\n%s", err, out)
 	}
-	out, err := exec.CommandContext(t.Context(), program, "-gates", "-quick", "-run", "trips|50rows|rest|middleware|decision").CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), program, "-gates", "-quick", "-run", "trips|1row|50rows|32callers|spaced|rest|middleware|decision").CombinedOutput()
 	if err != nil {
 		t.Errorf("the command ended with %v\n%s", err, out)
 	}
@@ -34,7 +34,7 @@ func TestGates(t *testing.T) {
 			t.Errorf("got %q, want a line that ends in ok", line)
 		}
 	}
-	if want := 9; gates < want {
+	if want := 12; gates < want {
 		t.Errorf("%d gates were measured, want at least %d", gates, want)
 	}
 }
