@@ -84,3 +84,20 @@ func (b *bound) check(rows int, body []byte) error {
 	}
 	return nil
 }
+
+// whole fails with ErrTruncated when a read that was counted has fewer rows than its
+// window must have: the server's own limit is lower than Config.MaxRows.
+func (c *call) whole(rows int, total int64) error {
+	s := &c.spec
+	if s.Op != query.OpSelect || s.Count != query.CountExact || total < 0 {
+		return nil
+	}
+	want := total - s.Offset
+	if s.HasLimit {
+		want = min(want, s.Limit)
+	}
+	if int64(rows) < want {
+		return ErrTruncated
+	}
+	return nil
+}

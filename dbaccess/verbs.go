@@ -92,7 +92,8 @@ func First[T any](ctx context.Context, db *DB, q query.Query) (T, error) {
 }
 
 // Page returns the rows of q's window, and the number of rows that match in all.
-// A window past the end is an empty page.
+// A window past the end is an empty page. One that has fewer rows than the number tells it must
+// have fails with ErrTruncated.
 func Page[T any](ctx context.Context, db *DB, q query.Query) (rows []T, total int64, err error) {
 	c, plan, err := prepare[T](db, "Page", q)
 	if err == nil {
@@ -107,6 +108,9 @@ func Page[T any](ctx context.Context, db *DB, q query.Query) (rows []T, total in
 	bounded := c.bound()
 	res, err := c.run(ctx, func(r *Result) (err error) {
 		if rows, err = decode.Rows[T](plan, r.Body, db.decoding()); err != nil {
+			return err
+		}
+		if err := c.whole(len(rows), r.Total); err != nil {
 			return err
 		}
 		return bounded.check(len(rows), r.Body)

@@ -109,6 +109,27 @@ func TestFieldCaseO17(t *testing.T) {
 			t.Errorf("%s: Each: %d rows, want 1200", s.path, n)
 		}
 	}
+
+	// A cap lower than the one the facade knows of shows wherever rows are counted.
+	both, _ = fieldSides(t, many, 500)
+	for _, s := range both {
+		if rows, total, err := dbaccess.Page[numbered](t.Context(), s.db, q.Limit(600)); !errors.Is(err, dbaccess.ErrTruncated) || rows != nil {
+			t.Errorf("%s: Page of 600 with a cap of 500: %d rows of %d, error %v; want ErrTruncated", s.path, len(rows), total, err)
+		}
+		if rows, total, err := dbaccess.Page[numbered](t.Context(), s.db, q.Limit(600).Offset(900)); err != nil || len(rows) != 300 || total != 1200 {
+			t.Errorf("%s: the last page: %d rows of %d, error %v; want 300 of 1200", s.path, len(rows), total, err)
+		}
+		n := 0
+		for _, err := range dbaccess.Each[numbered](t.Context(), s.db, query.From("numbered"), "id") {
+			if err != nil {
+				t.Fatalf("%s: Each with a cap of 500: %v", s.path, err)
+			}
+			n++
+		}
+		if n != 1200 {
+			t.Errorf("%s: Each with a cap of 500: %d rows, want 1200", s.path, n)
+		}
+	}
 }
 
 // A page past the end.
