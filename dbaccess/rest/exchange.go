@@ -101,7 +101,7 @@ func (x *exchange) httpRequest(r *http.Request) (*http.Request, error) {
 	switch body := x.request.Body; {
 	case len(body) > 0:
 		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
-	case req.Method == http.MethodDelete && target.Scheme == "https":
+	case x.writes && target.Scheme == "https":
 		// Over HTTP/2 net/http sends any request without a body again when the server ends
 		// its stream with PROTOCOL_ERROR. This is one of no bytes.
 		req.Body = io.NopCloser(bytes.NewReader(nil))
