@@ -46,7 +46,7 @@ gobench: ## Run the benchmarks of all packages (BENCHFLAGS="-count 5")
 .PHONY: field
 field: ## Replay the cases reported from the field
 	@.ci/deps test
-	FIELD=1 go test -count 1 -run '^TestFieldCase' -v ./...
+	FIELD=1 go test -count 1 -timeout 30m -run '^TestFieldCase' -v ./...
 
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for a while (FUZZTIME=1m)
