@@ -143,7 +143,7 @@ func TestEndlessHeaders(t *testing.T) {
 		"many":          {repeat(head, "X-A: "+strings.Repeat("a", 1000)+"\r\n", 0), dbaccess.ErrUnavailable},
 		"one":           {repeat(head+"X-A: ", strings.Repeat("a", 1000), 0), dbaccess.ErrUnavailable},
 		"hints":         {repeat("", "HTTP/1.1 103 Early Hints\r\nLink: "+strings.Repeat("a", 1000)+"\r\n\r\n", 0), dbaccess.ErrUnavailable},
-		"the status":    {repeat("HTTP/1.1 2", "0", 0), dbaccess.ErrUnavailable},
+		"the status":    {repeat("HTTP/1.1 2", strings.Repeat("0", 1000), 0), dbaccess.ErrUnavailable},
 		"a slow header": {repeat(head+"X-A: ", "a", 10*time.Millisecond), dbaccess.ErrTimeout},
 		"a slow body":   {repeat(head+"\r\n[", " ", 10*time.Millisecond), dbaccess.ErrTimeout},
 		"a slow chunk":  {repeat(head+"Transfer-Encoding: chunked\r\n\r\nffff\r\n", " ", 10*time.Millisecond), dbaccess.ErrTimeout},
