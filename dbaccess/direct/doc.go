@@ -44,4 +44,13 @@
 // A deadline of the call's context also becomes a statement_timeout of a little
 // less, unless a lower one is set already, so that the server gives up first and
 // the connection stays usable.
+//
+// From [Backend.Start] or the first call on, the connections of a DSN's pool are
+// pinged in the background before an idle limit meets them: see Config.KeepWarm. No call
+// pays a ping for that. Before a connection is used, a look at its socket, which
+// sends nothing, tells whether the other side has closed it; one that has been silent
+// for longer than pings allow, because the process was frozen for example, has half a
+// second to give a sign of life. A query of tables whose connection has died unseen
+// is sent once more on another one; functions are not, nor are writes, unless not a
+// byte of them has left. [Backend.PoolStats] counts all of it.
 package direct

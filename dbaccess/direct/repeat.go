@@ -16,15 +16,17 @@ import (
 // where not a byte of it has left.
 func (b *Backend) lostIdle(ctx *limits, a *acquisition, at stage, harmless bool, err error) bool {
 	switch {
-	case err == nil || a.wary || a.class() == dbaccess.ConnNew || at > stageSettings || ctx.Err() != nil || b.isClosed():
+	case err == nil || a.wary || at > stageSettings || ctx.Err() != nil || b.isClosed():
 		return false
 	case pgconn.SafeToRetry(err):
 		return true
 	case !harmless || errors.Is(err, errAnswer):
 		return false
 	}
-	pg, ok := errors.AsType[*pgconn.PgError](err)
-	return !ok || isFatal(pg) && endsIdleSession(pg)
+	if pg, ok := errors.AsType[*pgconn.PgError](err); ok {
+		return isFatal(pg) && endsIdleSession(pg) // it may be the pooler's own connection that was idle
+	}
+	return a.class() != dbaccess.ConnNew
 }
 
 // endsIdleSession says whether the error is what ends a session that does nothing,

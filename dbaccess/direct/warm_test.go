@@ -121,6 +121,27 @@ func TestAgedConnectionsAreReplaced(t *testing.T) {
 	}
 }
 
+// What the network has forgotten without a word is replaced before a call meets it, and
+// what can't be replaced at once is later.
+func TestPingsFindForgottenConnections(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	r := through(t, db.DirectDSN, db.Addr, 0)
+	b := open(t, direct.Config{DSN: r.dsn, MaxConns: 1, KeepWarm: 300 * time.Millisecond, ConnectTimeout: 500 * time.Millisecond})
+	if err := b.Start(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	r.proxy.Stall(true)
+	await(t, func() bool { return b.PoolStats().Closed == 1 && b.PoolStats().Connecting == 0 })
+	r.proxy.DropAll()
+	r.proxy.Stall(false)
+	await(t, func() bool { return b.PoolStats().Idle == 1 })
+	res, err := b.Do(t.Context(), call(lists, anon))
+	if err != nil || res.Conn == dbaccess.ConnNew {
+		t.Errorf("connection %q, error %v; want one that was there", res.Conn, err)
+	}
+}
+
 // Logins that are refused are not repeated in the background: poolers block clients
 // that keep failing.
 func TestRefusedLoginIsNotRepeated(t *testing.T) {
