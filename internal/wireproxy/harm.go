@@ -28,13 +28,15 @@ const dripPause = 20 * time.Millisecond
 type Harm struct {
 	Kind  Kind
 	After int // bytes of the server's that each connection delivers unharmed first, from now on
+	// OpenOnly spares connections that are opened later.
+	OpenOnly bool
 }
 
 // Harm does something to all that servers say from now on, until [Proxy.Heal].
 func (p *Proxy) Harm(h Harm) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.harm = h
+	p.harm, p.harmed = h, p.nextID
 	for ln := range p.links {
 		ln.unharmed = 0
 	}
@@ -82,7 +84,7 @@ func (ln *link) due(n int) (Kind, int) {
 	p := ln.proxy
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.harm.Kind == 0 {
+	if p.harm.Kind == 0 || p.harm.OpenOnly && ln.stats.ID > p.harmed {
 		return 0, n
 	}
 	whole := min(n, max(0, p.harm.After-ln.unharmed))

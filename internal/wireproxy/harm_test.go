@@ -95,6 +95,10 @@ func TestHarm(t *testing.T) {
 			}
 		}
 	}
+	p.Harm(wireproxy.Harm{Kind: wireproxy.Truncate, OpenOnly: true})
+	if got, err := ask(); got != answer || err != nil {
+		t.Errorf("a connection that was opened later: %q, %v", got, err)
+	}
 	p.Heal()
 	if got, err := ask(); got != answer || err != nil {
 		t.Errorf("healed: %q, %v", got, err)

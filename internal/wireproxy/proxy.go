@@ -65,6 +65,7 @@ type Proxy struct {
 	delay    time.Duration
 	stalled  bool
 	harm     Harm
+	harmed   int64         // the last connection opened before it
 	changed  chan struct{} // closed and replaced whenever something waited for changes
 	nextID   int64
 	links    map[*link]struct{} // open

@@ -35,6 +35,8 @@ type fault struct {
 	kinds []error
 	// strikes says that no read gets through.
 	strikes bool
+	// spares says that every read does.
+	spares bool
 }
 
 var (
@@ -46,6 +48,13 @@ var (
 func harm(kind wireproxy.Kind, after int) func(*wireproxy.Proxy) error {
 	return func(p *wireproxy.Proxy) error {
 		p.Harm(wireproxy.Harm{Kind: kind, After: after})
+		return nil
+	}
+}
+
+func once(kind wireproxy.Kind, after int) func(*wireproxy.Proxy) error {
+	return func(p *wireproxy.Proxy) error {
+		p.Harm(wireproxy.Harm{Kind: kind, After: after, OpenOnly: true})
 		return nil
 	}
 }
@@ -62,22 +71,29 @@ func (tg *target) faults() []fault {
 			err := p.Refuse(true)
 			p.DropAll()
 			return err
-		}, func(p *wireproxy.Proxy) error { return p.Refuse(false) }, unavailable, true},
+		}, func(p *wireproxy.Proxy) error { return p.Refuse(false) }, unavailable, true, false},
 		{"hang", func(p *wireproxy.Proxy) error { p.Stall(true); return nil },
-			func(p *wireproxy.Proxy) error { p.Stall(false); return nil }, timeout, true},
-		{"slow drip", harm(wireproxy.Drip, 0), heal, timeout, true},
+			func(p *wireproxy.Proxy) error { p.Stall(false); return nil }, timeout, true, false},
+		{"slow drip", harm(wireproxy.Drip, 0), heal, timeout, true, false},
 	}
 	// In the header and in the body of HTTP's answer, in a message and between two of Postgres's.
 	places := []int{0, 7, 150, 900}
 	if tg.name == behindPooler { // which takes a second to look for a server again
 		places = []int{0, 150}
 	}
+	// The connections that are open end, new ones work: whatever is sent again arrives.
+	for _, after := range places {
+		at := fmt.Sprintf(" of open connections after %d bytes", after)
+		list = append(list,
+			fault{"RST" + at, once(wireproxy.Abort, after), heal, unavailable, false, after == 0 && tg.name != behindPooler},
+			fault{"end" + at, once(wireproxy.Truncate, after), heal, unavailable, false, after == 0 && tg.name != behindPooler})
+	}
 	for _, after := range places {
 		at := fmt.Sprintf(" after %d bytes", after)
 		list = append(list,
-			fault{"RST" + at, harm(wireproxy.Abort, after), heal, unavailable, true},
-			fault{"truncated" + at, harm(wireproxy.Truncate, after), heal, unavailable, true},
-			fault{"garbage" + at, harm(wireproxy.Garble, after), heal, either, true})
+			fault{"RST" + at, harm(wireproxy.Abort, after), heal, unavailable, true, false},
+			fault{"truncated" + at, harm(wireproxy.Truncate, after), heal, unavailable, true, false},
+			fault{"garbage" + at, harm(wireproxy.Garble, after), heal, either, true, false})
 	}
 	return list
 }
@@ -214,6 +230,8 @@ func (tg *target) suffer(t *testing.T, f fault, want []fact, j *journal) {
 	for range 2 {
 		calls.Go(func() {
 			switch err := tg.read(t, want); {
+			case err != nil && f.spares:
+				t.Errorf("a read met a connection that had died, and was not sent again: %v", err)
 			case err != nil:
 				check(t, "read", err, kinds)
 			case f.strikes:
