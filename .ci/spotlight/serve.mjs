@@ -2,7 +2,8 @@
 //
 //   node serve.mjs DIR PORT    DIR has the node_modules; port 0 is a free one
 //
-// When it is ready it says "Spotlight listening on <port>". Should one answer there already, it ends.
+// When it is ready, Spotlight says "Spotlight listening on <port>". Should one answer there already, it
+// ends.
 //
 // Spotlight's own command is no choice here: it listens on all interfaces, and it sends its use to
 // sentry.io, as its pages do. Neither has a switch.
@@ -46,9 +47,8 @@ for (const entry of Object.values(JSON.parse(readFileSync(new URL("manifest.json
   if (typeof entry.file === "string") names.push(entry.file);
 }
 const { setupSpotlight } = await import(new URL("server/main.js", dist));
-const server = await setupSpotlight({
+await setupSpotlight({
   port: Number(port),
   filesToServe: Object.fromEntries(names.map((name) => [name, page(name)])),
   isStandalone: true,
 });
-if (server) console.log(`Spotlight listening on ${server.address().port}`);

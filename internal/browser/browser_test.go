@@ -13,7 +13,7 @@ import (
 
 // TestVisit is a visitor's walk: the home page, both paths, the traces, a user, the flag.
 func TestVisit(t *testing.T) {
-	d := startDemo(t)
+	d := startDemo(t, "")
 	tb := openTab(t)
 
 	tb.do(chromedp.Navigate(d.url))
@@ -64,7 +64,7 @@ func TestVisit(t *testing.T) {
 
 // TestUsersAndFlag signs in and moves the flag.
 func TestUsersAndFlag(t *testing.T) {
-	d := startDemo(t)
+	d := startDemo(t, "")
 	tb := openTab(t)
 	tb.do(chromedp.Navigate(d.url))
 	tb.loaded("")

@@ -117,6 +117,21 @@ func eval[T any](tb *tab, expression string, args ...any) T {
 	return v
 }
 
+// press clicks an element as scripts do: it may move while a page fills, and a mouse would miss it.
+func (tb *tab) press(selector string) {
+	tb.t.Helper()
+	tb.do(chromedp.WaitVisible(selector))
+	eval[any](tb, `(() => { document.querySelector(%q).dispatchEvent(new MouseEvent("click", { bubbles: true, cancelable: true })); })()`, selector)
+}
+
+// until waits for an expression of the page to be true.
+func (tb *tab) until(expression string, args ...any) {
+	tb.t.Helper()
+	for !eval[bool](tb, expression, args...) {
+		time.Sleep(20 * time.Millisecond) // eval fails at the page's time limit
+	}
+}
+
 // texts returns the texts of all elements that match, in the page's order.
 func (tb *tab) texts(selector string) []string {
 	tb.t.Helper()
@@ -132,11 +147,22 @@ func (tb *tab) attributes(selector, name string) []string {
 // screenshot keeps a picture of the whole page where ARTIFACTS says.
 func (tb *tab) screenshot(name string) {
 	tb.t.Helper()
+	tb.keep(name, chromedp.FullScreenshot(100))
+}
+
+// picture is screenshot of one element.
+func (tb *tab) picture(name, selector string) {
+	tb.t.Helper()
+	tb.keep(name, chromedp.Screenshot(selector))
+}
+
+func (tb *tab) keep(name string, take chromedp.Action[[]byte]) {
+	tb.t.Helper()
 	dir := os.Getenv("ARTIFACTS")
 	if dir == "" {
 		return
 	}
-	picture, err := chromedp.Run(tb.ctx, chromedp.FullScreenshot(100))
+	picture, err := chromedp.Run(tb.ctx, take)
 	if err != nil {
 		tb.t.Fatalf("browser: screenshot: %v", err)
 	}

@@ -27,9 +27,10 @@ type demo struct {
 	output *transcript
 }
 
-// startDemo builds and starts the demo on a free port and, when the test ends, interrupts it and
-// checks that it has cleaned up.
-func startDemo(t *testing.T) *demo {
+// startDemo builds and starts the demo on a free port, with the given flags, and, when the test ends,
+// interrupts it and checks that it has cleaned up. sentryDSN is where it sends its transactions, "" for
+// nowhere.
+func startDemo(t *testing.T, sentryDSN string, flags ...string) *demo {
 	t.Helper()
 	program := filepath.Join(t.TempDir(), "example-app")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./example-app")
@@ -39,8 +40,8 @@ func startDemo(t *testing.T) *demo {
 	}
 
 	temp := t.TempDir()
-	cmd := exec.Command(program, "serve", "--addr", "127.0.0.1:0", "--access-path", "direct")
-	cmd.Env = append(withoutDemoEnv(os.Environ()), "TMPDIR="+temp)
+	cmd := exec.Command(program, append([]string{"serve", "--addr", "127.0.0.1:0", "--access-path", "direct"}, flags...)...)
+	cmd.Env = append(withoutDemoEnv(os.Environ()), "TMPDIR="+temp, "SENTRY_DSN="+sentryDSN)
 	d := &demo{output: &transcript{}}
 	cmd.Stderr = d.output
 	stdout, err := cmd.StdoutPipe()
