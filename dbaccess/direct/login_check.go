@@ -48,30 +48,30 @@ const checkSQL = `with me as materialized (select oid,rolsuper,rolbypassrls from
 	`where exists (select from pg_catalog.pg_settings p where p.name operator(pg_catalog.=) s.name and (` + byUser + `))),` +
 	`verdict as materialized (select pg_catalog.concat_ws('; ',case when rolsuper then 'superuser' end,case when rolbypassrls then 'bypassrls' end,` +
 	`case when not rolsuper then (select case when pg_catalog.count(*) operator(pg_catalog.>) 0 then ` +
-	`pg_catalog.concat('inherits ',pg_catalog.string_agg(rolname::text,', ')) end from (select rolname from pg_catalog.pg_roles r ` +
+	`pg_catalog.concat('inherits ',pg_catalog.string_agg(rolname::pg_catalog.text,', ')) end from (select rolname from pg_catalog.pg_roles r ` +
 	`where r.oid operator(pg_catalog.<>) me.oid and pg_catalog.pg_has_role(me.oid,r.oid,'usage') order by 1 limit 3) i) end,` +
 	`case when not rolsuper then (select case when pg_catalog.count(*) operator(pg_catalog.>) 0 then ` +
 	`pg_catalog.concat('owns ',pg_catalog.string_agg(name,', ')) end from (select pg_catalog.concat_ws('.',n.nspname,c.relname) name ` +
-	`from pg_catalog.pg_shdepend o left join pg_catalog.pg_class c on o.classid operator(pg_catalog.=) 'pg_catalog.pg_class'::regclass ` +
+	`from pg_catalog.pg_shdepend o left join pg_catalog.pg_class c on o.classid operator(pg_catalog.=) 'pg_catalog.pg_class'::pg_catalog.regclass ` +
 	`and c.oid operator(pg_catalog.=) o.objid and c.relkind operator(pg_catalog.=) any ('{r,p,v,m,f}') ` +
 	`join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) ` +
-	`case when o.classid operator(pg_catalog.=) 'pg_catalog.pg_namespace'::regclass then o.objid else c.relnamespace end ` +
-	`where o.refclassid operator(pg_catalog.=) 'pg_catalog.pg_authid'::regclass and o.refobjid operator(pg_catalog.=) me.oid ` +
+	`case when o.classid operator(pg_catalog.=) 'pg_catalog.pg_namespace'::pg_catalog.regclass then o.objid else c.relnamespace end ` +
+	`where o.refclassid operator(pg_catalog.=) 'pg_catalog.pg_authid'::pg_catalog.regclass and o.refobjid operator(pg_catalog.=) me.oid ` +
 	`and o.deptype operator(pg_catalog.=) 'o' and o.dbid operator(pg_catalog.=) ` +
 	`(select oid from pg_catalog.pg_database where datname operator(pg_catalog.=) current_catalog) ` +
-	`and $3::jsonb operator(pg_catalog.?) n.nspname::text order by 1 limit 3) w) end) faults,` +
-	`coalesce(case when $2::text operator(pg_catalog.<>) '' then $2::text end,case when $1::text operator(pg_catalog.=) '' then pg_catalog.current_setting('transaction_isolation') end,` +
+	`and $3::pg_catalog.jsonb operator(pg_catalog.?) n.nspname::pg_catalog.text order by 1 limit 3) w) end) faults,` +
+	`coalesce(case when $2::pg_catalog.text operator(pg_catalog.<>) '' then $2::pg_catalog.text end,case when $1::pg_catalog.text operator(pg_catalog.=) '' then pg_catalog.current_setting('transaction_isolation') end,` +
 	`(select case when pg_catalog.lower(value) operator(pg_catalog.=) any ('{serializable,repeatable read}') then pg_catalog.lower(value) end ` +
-	`from config where role operator(pg_catalog.=) $1::text and ` + isLevel + `),'` + readCommitted + `') level from me) ` +
-	`select case when $4::bool and faults operator(pg_catalog.<>) '' then pg_catalog.concat('` + faultsText + `{',faults,'}')::int4::text ` +
-	`when level operator(pg_catalog.<>) pg_catalog.current_setting('transaction_isolation') then pg_catalog.concat('` + levelText + `{',level,'}')::int4::text ` +
+	`from config where role operator(pg_catalog.=) $1::pg_catalog.text and ` + isLevel + `),'` + readCommitted + `') level from me) ` +
+	`select case when $4::pg_catalog.bool and faults operator(pg_catalog.<>) '' then pg_catalog.concat('` + faultsText + `{',faults,'}')::pg_catalog.int4::pg_catalog.text ` +
+	`when level operator(pg_catalog.<>) pg_catalog.current_setting('transaction_isolation') then pg_catalog.concat('` + levelText + `{',level,'}')::pg_catalog.int4::pg_catalog.text ` +
 	`else (select pg_catalog.json_build_object('level',pg_catalog.current_setting('default_transaction_isolation'),'roles',` +
 	`coalesce((select pg_catalog.json_agg(x) from (` +
 	`select role,pg_catalog.max(value) filter (where ` + isLevel + `) as level,` +
 	`pg_catalog.json_agg(pg_catalog.json_build_array(name,value)) filter (where not ` + isLevel + `) as settings ` +
-	`from config group by role) x),'[]'))::text) end d,` +
-	`pg_catalog.length(pg_catalog.set_config('` + settingsOfRole + `',coalesce((select pg_catalog.json_object_agg(name,value)::text ` +
-	`from config where role operator(pg_catalog.=) $1::text and not ` + isLevel + `),''),true)) n from verdict`
+	`from config group by role) x),'[]'))::pg_catalog.text) end d,` +
+	`pg_catalog.length(pg_catalog.set_config('` + settingsOfRole + `',coalesce((select pg_catalog.json_object_agg(name,value)::pg_catalog.text ` +
+	`from config where role operator(pg_catalog.=) $1::pg_catalog.text and not ` + isLevel + `),''),true)) n from verdict`
 
 const (
 	byUser = `p.context operator(pg_catalog.=) 'user'`
@@ -85,7 +85,7 @@ const (
 	// roleSettingsApplied is an argument of that statement which applies them.
 	roleSettingsApplied = `(select pg_catalog.count(pg_catalog.set_config(key,value,true)) from pg_catalog.json_each_text(` +
 		`case when pg_catalog.current_setting('` + settingsOfRole + `') operator(pg_catalog.<>) '' ` +
-		`then pg_catalog.current_setting('` + settingsOfRole + `')::json end)),`
+		`then pg_catalog.current_setting('` + settingsOfRole + `')::pg_catalog.json end)),`
 )
 
 // forVersion adds to the check the settings that the login role has been granted, as

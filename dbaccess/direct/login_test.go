@@ -76,6 +76,53 @@ func taken(t *testing.T, db *pgtest.Database) bool {
 	return called
 }
 
+// Types of the session's own, which come before the server's where a name has no schema,
+// make no difference to who a call may act as, nor to what the login role is
+// asked. Others that share the pooler's connections can leave them there.
+func TestTypesOfTheSession(t *testing.T) {
+	t.Parallel()
+	db := pgtest.Golden(t)
+	db.Exec(t, noting+"grant select on public.noting to public;")
+	login, quoted := newRole(t, db, "_login", "noinherit login password 'secret'")
+	bypass, quotedBypass := newRole(t, db, "_bypass", "noinherit bypassrls login password 'secret'")
+	db.Exec(t, "grant anon to "+quoted+", "+quotedBypass)
+	for _, user := range []string{login, bypass} {
+		cfg, err := pgxpool.ParseConfig(as(t, db.DirectDSN, user, "secret"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		cfg.MaxConns = 1
+		cfg.AfterConnect = func(ctx context.Context, conn *pgx.Conn) error {
+			for _, name := range []string{"int4", "text", "bool", "jsonb", "json", "float8", "regclass"} {
+				// No text is true, an object or a number any more, and each is one.
+				if _, err := conn.Exec(ctx, "create domain pg_temp."+name+" as pg_catalog.text"); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		pool, err := pgxpool.NewWithConfig(t.Context(), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(pool.Close)
+		b := open(t, direct.Config{Pool: pool})
+		want := direct.ErrPrivilegedLogin
+		if user == login {
+			if got := body(t, b, lists, anon); got != `[{"id":2,"title":"Alice public"}]` {
+				t.Errorf("an ordinary call yields %s", got)
+			}
+			want = dbaccess.ErrPermission
+		}
+		if _, err := b.Do(t.Context(), call(query.From("noting"), auth.Identity{Role: user})); !errors.Is(err, want) {
+			t.Errorf("as %s: error %v, want %v", user, err, want)
+		}
+		if taken(t, db) {
+			t.Fatal("a statement was run as the login role")
+		}
+	}
+}
+
 func TestPrivilegedLogins(t *testing.T) {
 	t.Parallel()
 	db := pgtest.Golden(t)

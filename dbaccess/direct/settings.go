@@ -21,7 +21,7 @@ const guardText = "the call would run as the login role"
 // The text that it fails with is no number whatever the role's name is;
 // current_user keeps the planner from finding that out ahead.
 const guard = `case when current_user operator(pg_catalog.=) session_user then ` +
-	`pg_catalog.concat('` + guardText + `',pg_catalog.substr(current_user::text,1,0))::int4 end g`
+	`pg_catalog.concat('` + guardText + `',pg_catalog.substr(current_user::pg_catalog.text,1,0))::pg_catalog.int4 end g`
 
 // shape is what the text of the settings' statement depends on.
 type shape struct {
@@ -61,23 +61,23 @@ func (s shape) sql() string {
 			next += 2
 		}
 	}
-	b.WriteString("select extract(epoch from pg_catalog.clock_timestamp())::float8 t,pg_catalog.length(pg_catalog.concat(")
+	b.WriteString("select extract(epoch from pg_catalog.clock_timestamp())::pg_catalog.float8 t,pg_catalog.length(pg_catalog.concat(")
 	if !s.write {
 		set("'transaction_read_only'", "'on'")
 	}
 	set("'search_path'", arg(argPath))
 	if s.fixed {
-		set("'statement_timeout'", arg(next)+"::text")
+		set("'statement_timeout'", arg(next)+"::pg_catalog.text")
 		next++
 	}
 	if s.lookup {
 		b.WriteString(roleSettingsApplied)
 	}
 	pairs(s.role)
-	set("'role'", arg(argRole)+"::text")
+	set("'role'", arg(argRole)+"::pg_catalog.text")
 	set("'request.jwt.claims'", arg(argClaims))
 	set("'request.method'", arg(argMethod))
-	set("'request.path'", "pg_catalog.concat('/',"+arg(argRequestPath)+"::text)")
+	set("'request.path'", "pg_catalog.concat('/',"+arg(argRequestPath)+"::pg_catalog.text)")
 	set("'request.headers'", arg(argHeaders))
 	set("'request.cookies'", arg(argCookies))
 	pairs(s.more)
@@ -89,7 +89,7 @@ func (s shape) sql() string {
 	case limitDeadline:
 		// It only shortens what is there, in milliseconds.
 		set("'statement_timeout'", "case when "+now+"::interval operator(pg_catalog.>) interval '0' and "+
-			now+"::interval operator(pg_catalog.<) pg_catalog.concat("+arg(next)+"::text,'ms')::interval then "+now+" else "+arg(next)+"::text end")
+			now+"::interval operator(pg_catalog.<) pg_catalog.concat("+arg(next)+"::pg_catalog.text,'ms')::interval then "+now+" else "+arg(next)+"::pg_catalog.text end")
 	}
 	b.WriteString("'')) n," + guard)
 	return b.String()

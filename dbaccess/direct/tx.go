@@ -32,7 +32,9 @@ import (
 // What would change who the transaction acts as, end it, or outlive it on a
 // connection that a pooler lends to others, is refused before it is sent: SET ROLE,
 // SET without LOCAL, RESET, COMMIT, PREPARE, LISTEN and the like. SAVEPOINT,
-// ROLLBACK TO and SET LOCAL are fine. Instead of COPY there is CopyFrom.
+// ROLLBACK TO and SET LOCAL are fine. Instead of COPY there is CopyFrom. Temporary
+// tables end with the transaction, and so do cursors WITH HOLD, unless the pool is
+// the application's own.
 type Transaction interface {
 	Exec(ctx context.Context, sql string, args ...any) (pgconn.CommandTag, error)
 	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)

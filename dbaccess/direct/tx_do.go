@@ -103,7 +103,7 @@ const saved = "twinpath.saved_"
 // that puts everything back.
 func (t *tx) settings(set *settings, deadline time.Time, hasDeadline bool) (before, after compile.Statement) {
 	var b, a strings.Builder
-	b.WriteString("select extract(epoch from pg_catalog.clock_timestamp())::float8 t,pg_catalog.length(pg_catalog.concat(")
+	b.WriteString("select extract(epoch from pg_catalog.clock_timestamp())::pg_catalog.float8 t,pg_catalog.length(pg_catalog.concat(")
 	a.WriteString("select pg_catalog.length(pg_catalog.concat(")
 	arg := func(s *compile.Statement, v string) string {
 		s.Args = append(s.Args, v)

@@ -116,9 +116,15 @@ func changedFailure() error {
 	return misused("its SQL has changed the role or request.jwt.claims, so it was rolled back: a transaction acts as one identity, begin another one for another")
 }
 
-// sessionSQL takes back what a set_config for good would leave on the server's
-// connection, hidden within the transaction by another one.
-const sessionSQL = `select pg_catalog.set_config('role','none',false),pg_catalog.set_config('request.jwt.claims','',false)`
+// sessionSQL takes back what a transaction would leave on the server's connection for
+// whoever has it next: a set_config for good, hidden within the transaction by another
+// one; temporary tables, types and the like, which the next caller's functions would
+// take for those that they name, rows included; and cursors that are held.
+var sessionSQL = [...]string{
+	`select pg_catalog.set_config('role','none',false),pg_catalog.set_config('request.jwt.claims','',false)`,
+	"discard temp",
+	"close all",
+}
 
 // commit checks the identity and commits, in one round trip: where the check fails
 // the server skips the commit.
@@ -127,7 +133,9 @@ func (t *tx) commit() error {
 	queue(&batch, &compile.Statement{SQL: txGuard, Args: []string{t.begin.role, t.begin.claims}})
 	batch.ExecParams("commit", nil, nil, nil, nil)
 	if t.b.cfg.dsn != nil { // else the sessions are the app's
-		batch.ExecParams(sessionSQL, nil, nil, nil, nil)
+		for _, sql := range sessionSQL {
+			batch.ExecParams(sql, nil, nil, nil, nil)
+		}
 	}
 	results := t.pg.ExecBatch(t.limits, &batch)
 	err := row(results, 1, func([][]byte) error { return nil })
@@ -179,7 +187,10 @@ func refused(sql string) error {
 
 func refusedSet(second, third string) error {
 	if second == "local" || second == "session" {
-		if third == "role" || third == "authorization" || third == "session" {
+		switch third {
+		case "role", `"role"`:
+			second = "role"
+		case "authorization", "session":
 			second = third
 		}
 	}

@@ -381,6 +381,9 @@ func TestTxIdentityCannotBeChanged(t *testing.T) {
 		{"set local role", []string{insert, "set local role service_role"}, true},
 		{"set session role", []string{insert, "set session role service_role"}, true},
 		{"set role none", []string{insert, "set role none"}, true},
+		{"set role, quoted", []string{insert, `set local "Role" to service_role`}, true},
+		{"set role, far behind", []string{insert, strings.Repeat(" ", 1<<15) + "set role service_role"}, true},
+		{"set role, behind a comment's return", []string{insert, "-- x\rset role service_role"}, true},
 		{"reset role", []string{insert, "/* x */ reset role"}, true},
 		{"reset all", []string{insert, "reset all"}, true},
 		{"set session authorization", []string{insert, "set session authorization postgres"}, true},
@@ -389,6 +392,7 @@ func TestTxIdentityCannotBeChanged(t *testing.T) {
 		{"session characteristics", []string{insert, "set session characteristics as transaction read only"}, true},
 		{"commit", []string{insert, "commit"}, true},
 		{"commit, hidden", []string{insert, "; -- x\n COMMIT and chain"}, true},
+		{"commit, far behind", []string{insert, "/*" + strings.Repeat(" ", 1<<15) + "*/commit"}, true},
 		{"end", []string{insert, "end"}, true},
 		{"rollback", []string{insert, "rollback"}, true},
 		{"rollback work", []string{insert, "rollback work"}, true},
@@ -482,6 +486,45 @@ func TestTxIdentityCannotBeChanged(t *testing.T) {
 		}); err != nil {
 			t.Errorf("%s: %v", fine, err)
 		}
+	}
+	checkUnchanged(t, db, 1)
+}
+
+// What a transaction makes for its session, and not for itself alone, ends with it: a
+// neighbour on the same server connection would take it for what its own functions name.
+func TestTxLeavesNothingInTheSession(t *testing.T) {
+	t.Parallel()
+	pg := pgtest.Golden(t)
+	pg.Exec(t, things+`create function public.names() returns setof text stable language sql as 'select name from things';
+		insert into things (id, name) values (1, 'everybody''s');`)
+	n := newNeighbour(t, pg)
+	db := txDB(t, direct.Config{DSN: n.dsn, MaxConns: 1})
+	if err := direct.Tx(auth.With(t.Context(), alice), db, direct.TxOptions{}, func(ctx context.Context, tx direct.Transaction) error {
+		for _, sql := range []string{
+			"create temp table things as select 'alice''s' as name",
+			"select 'alice''s' as name into temp parts",
+			"create temp view mine as select 'alice''s' as name",
+			"create domain pg_temp.text as pg_catalog.text",
+			"declare held cursor with hold for select 'alice''s'",
+		} {
+			if _, err := tx.Exec(ctx, sql); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := dbaccess.JSON(directly(auth.With(t.Context(), bob)), db, query.Call("names", nil)); err != nil || compact(t, got) != `["everybody's"]` {
+		t.Errorf("bob's call yields %s, error %v", got, err)
+	}
+	var left string
+	if err := n.pool.QueryRow(t.Context(), `select concat((select count(*) from pg_class where relnamespace = pg_my_temp_schema()), ' relations, ',
+		(select count(*) from pg_type where typnamespace = pg_my_temp_schema()), ' types, ', (select count(*) from pg_cursors where is_holdable), ' cursors')`).Scan(&left); err != nil {
+		t.Fatal(err)
+	}
+	if left != "0 relations, 0 types, 0 cursors" {
+		t.Errorf("left behind: %s", left)
 	}
 	checkUnchanged(t, db, 1)
 }

@@ -27,19 +27,20 @@ type token struct {
 type lexer struct {
 	sql   string
 	i     int
+	end   int // where to stop reading
 	depth int // of parentheses
 	// unsure is set by what means different things under different settings: a
 	// backslash in a plain string (standard_conforming_strings).
 	unsure bool
 }
 
-// window is how much of a statement is read.
+// window is how much of a statement is read to name it.
 const window = 16 << 10
 
 // next returns the next token. A semicolon is the end.
 func (l *lexer) next() token {
 	l.skipBlanks()
-	if l.i >= len(l.sql) || l.i >= window {
+	if l.i >= len(l.sql) || l.i >= l.end {
 		return token{}
 	}
 	c := l.sql[l.i]
@@ -78,7 +79,7 @@ func (l *lexer) skipBlanks() {
 		case strings.IndexByte(" \t\r\n\f\v", rest[0]) >= 0:
 			l.i++
 		case strings.HasPrefix(rest, "--"):
-			n := strings.IndexByte(rest, '\n')
+			n := strings.IndexAny(rest, "\r\n")
 			if n < 0 {
 				n = len(rest)
 			}

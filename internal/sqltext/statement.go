@@ -74,7 +74,7 @@ func (l *lexer) controlOf(verb string) Control {
 // make out it leaves out.
 func Parse(sql string) Statement {
 	s := Statement{Operation: "other", Name: sqlcName(sql)}
-	l := lexer{sql: sql}
+	l := lexer{sql: sql, end: window}
 	t := l.first()
 	for t.kind == symbol && t.text == "(" { // (select …) union …
 		l.depth = 0
@@ -100,11 +100,15 @@ func Parse(sql string) Statement {
 }
 
 // Words returns up to n words, in lower case, that the statement begins with. It
-// ends at the first that isn't a plain word.
+// ends at what is neither a plain word nor a quoted name, which keeps its quotes.
+// However much stands before them, they are found.
 func Words(sql string, n int) []string {
-	l := lexer{sql: sql}
+	l := lexer{sql: sql, end: len(sql)}
 	var words []string
-	for t := l.first(); t.kind == word && len(words) < n; t = l.next() {
+	for t := l.first(); (t.kind == word || t.kind == quoted) && len(words) < n; t = l.next() {
+		if t.kind == quoted {
+			t.text = `"` + strings.ToLower(t.text) + `"`
+		}
 		words = append(words, t.text)
 	}
 	return words

@@ -149,9 +149,14 @@ func TestWords(t *testing.T) {
 		"; -- x\n commit":                       {"commit"},
 		"(commit)":                              nil,
 		"rollback to savepoint a":               {"rollback", "to", "savepoint"},
-		`set "role" to x`:                       {"set"},
-		"select 'commit'":                       {"select"},
-		"":                                      nil,
+		`set "Role" to x`:                       {"set", `"role"`, "to"},
+		`set "role`:                             {"set"},
+		"-- a\rcommit":                          {"commit"},
+		"-- a\r\n\rcommit":                      {"commit"},
+		strings.Repeat(" ", 1<<15) + "commit":   {"commit"},
+		"/*" + strings.Repeat("/**/", 1<<13) + "*/commit work": {"commit", "work"},
+		"select 'commit'": {"select"},
+		"":                nil,
 	} {
 		if diff := cmp.Diff(want, sqltext.Words(sql, 3)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", sql, diff)
