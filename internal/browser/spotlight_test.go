@@ -66,7 +66,7 @@ const readable = `((row, attributes) => {
 	row.querySelector("ul.tree").parentElement.closest(".overflow-y-auto").style.width = "64%%";
 	row.querySelectorAll(".node").forEach((e) => { e.style.width = "53%%"; });
 	row.querySelectorAll(".waterfall").forEach((e) => { e.style.left = "53%%"; });
-	attributes.style.maxHeight = "21em";
+	attributes.style.maxHeight = "10em";
 	attributes.style.overflow = "hidden";
 })(document.querySelector(%q), document.querySelector(%q))`
 
