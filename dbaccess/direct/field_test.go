@@ -47,7 +47,7 @@ end $$;`
 func calledAtOnce(t *testing.T, ask func(ctx context.Context, k, a int, b string) (string, error)) {
 	t.Helper()
 	const callers = 16
-	runs := measure(200, 25)
+	runs := measure(200, 12)
 	var wg sync.WaitGroup
 	for c := range callers {
 		wg.Go(func() {

@@ -79,7 +79,7 @@ func (tg *target) faults() []fault {
 	// In the header and in the body of HTTP's answer, in a message and between two of Postgres's.
 	places := []int{0, 7, 150, 900}
 	if tg.name == behindPooler { // which takes a second to look for a server again
-		places = []int{0, 150}
+		places = []int{150}
 	}
 	// The connections that are open end, new ones work: whatever is sent again arrives.
 	for _, after := range places {
