@@ -79,6 +79,9 @@ func FromVerifiedToken(token string) (Identity, error) {
 	if err != nil || !isObject(claims) {
 		return Identity{}, errNoToken
 	}
+	if repeats(claims) {
+		return Identity{}, errRepeats
+	}
 	v, ok := ClaimPath{}.Find(claims)
 	if !ok {
 		return Identity{}, errNoRole
@@ -96,5 +99,6 @@ func FromVerifiedToken(token string) (Identity, error) {
 
 var (
 	errNoToken = errors.New("auth: not a JWT, which has three parts in base64")
+	errRepeats = errors.New("auth: the token's claims have a name more than once, so that it would mean one thing to PostgREST and another to Postgres")
 	errNoRole  = errors.New(`auth: the token's claims have no text at "role": set Identity.Role yourself`)
 )

@@ -32,6 +32,8 @@ func TestFromAPIKey(t *testing.T) {
 		{"token without a role", unsigned(`{"sub":"` + canary + `"}`), nil},
 		{"token with a number for a role", unsigned(`{"role":1}`), nil},
 		{"token of the login role", unsigned(`{"role":"none"}`), nil},
+		{"token with two roles", unsigned(`{"role":"anon","sub":"` + canary + `","r\u006fle":"service_role"}`), nil},
+		{"token with two subjects", unsigned(`{"role":"anon","sub":"` + canary + `","sub":"x"}`), nil},
 		{"token that is no JSON", unsigned(canary), nil},
 		{"token in four parts", unsigned(claims) + "." + canary, nil},
 	} {

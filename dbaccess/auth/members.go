@@ -108,3 +108,20 @@ func lookup(object []byte, name string) (value []byte, n int) {
 		}
 	}
 }
+
+// repeats says whether an object has a name more than once. Readers differ over
+// which member counts: to PostgREST it is the first, to Postgres the last.
+func repeats(object []byte) bool {
+	seen := map[string]bool{}
+	for ms := membersOf(object); ; {
+		m, ok := ms.next()
+		if !ok {
+			return false
+		}
+		var name string
+		if json.Unmarshal(m.name, &name) != nil || seen[name] {
+			return true
+		}
+		seen[name] = true
+	}
+}

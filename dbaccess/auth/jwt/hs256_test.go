@@ -256,6 +256,21 @@ func TestVerifyAccepts(t *testing.T) {
 			}
 		})
 	}
+	// Of a name that is there twice PostgREST takes the first and Postgres the last.
+	inApp := newHS256(t, func(c *jwt.Config) { c.RoleClaim = ".app.db.role" })
+	for _, claims := range []string{
+		`{"app":{"db":{"role":"anon","role":"service_role"}}}`, `{"app":{"db":{"role":"anon","r\u006fle":"service_role"}}}`,
+		`{"app":{"db":{"role":"anon"},"db":{"role":"service_role"}}}`,
+	} {
+		if id, err := inApp.Verify(t.Context(), goodToken(claims)); err == nil || !strings.Contains(err.Error(), "Parsing claims failed") {
+			t.Errorf("%s: identity %v, error %v", claims, id, err)
+		}
+	}
+	for _, claims := range []string{`{}`, `{"app":null}`, `{"app":"db"}`, `{"app":{"db":["role"]}}`} {
+		if id, err := inApp.Verify(t.Context(), goodToken(claims)); err != nil || id.Role != "anon" {
+			t.Errorf("%s: identity %v, error %v", claims, id, err)
+		}
+	}
 	for _, claims := range []string{`{"aud":"web"}`, `{"aud":["web"]}`, `{"aud":""}`} {
 		if _, err := newHS256(t, aud).Verify(t.Context(), goodToken(claims)); err == nil || !strings.Contains(err.Error(), "JWT not in audience") {
 			t.Errorf("%s: error %v", claims, err)

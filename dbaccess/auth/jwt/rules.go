@@ -69,6 +69,9 @@ func (r *rules) roleOf(payload json.RawMessage, claims map[string]json.RawMessag
 	if names, whole := r.role.Members(); whole && len(names) == 1 {
 		v, ok = claims[names[0]] // which is read already
 	} else {
+		if !readOneWay(claims, names) {
+			return "", claimsError("Parsing claims failed")
+		}
 		v, ok = r.role.Find(payload)
 	}
 	if !ok {
@@ -79,4 +82,21 @@ func (r *rules) roleOf(payload json.RawMessage, claims map[string]json.RawMessag
 		return "", claimsError("The role claim must be a string")
 	}
 	return role, nil
+}
+
+// readOneWay says whether the objects that a path leads through have each name once.
+// Of a repeated one PostgREST takes the first and Postgres the last.
+func readOneWay(claims map[string]json.RawMessage, path []string) bool {
+	for len(path) > 1 {
+		b := claims[path[0]]
+		if len(b) == 0 || b[0] != '{' {
+			return true // the path ends here
+		}
+		inner, ok := members(b)
+		if !ok {
+			return false
+		}
+		claims, path = inner, path[1:]
+	}
+	return true
 }
