@@ -5,7 +5,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 ARGS ?=
-FUZZTIME ?= 10s
+FUZZTIME ?= 5s
 BENCHFLAGS ?=
 GOLANGCI_LINT ?= github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 
