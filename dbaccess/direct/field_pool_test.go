@@ -172,7 +172,8 @@ func TestFieldCaseO07(t *testing.T) {
 			if got := body(t, b, lists, anon); got != alicesPublic {
 				t.Errorf("%s: read %s", name, got)
 			}
-			if n := b.PoolStats().Replaced; n != int64(i)+1 {
+			// A pooler may lend a server connection that has died too: one more.
+			if n := b.PoolStats().Replaced; n < int64(i)+1 || n > int64(i)+2 {
 				t.Errorf("%s: %d connections replaced, want %d", name, n, i+1)
 			}
 		}
