@@ -3,6 +3,7 @@ package direct
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 
@@ -156,6 +157,12 @@ func (b *Backend) finish(q *query.Spec, ans *answer, program *compile.Program, r
 	case code >= 300:
 		res.Body, res.Status = nil, code
 		return statusFailure(code)
+	case code == http.StatusNoContent: // with which HTTP carries no body
+		lost := res.Body != nil && q.Op != query.OpCall
+		res.Body, res.Rows, res.Status = nil, 0, code
+		if lost {
+			return bodilessFailure()
+		}
 	case code != 0:
 		res.Status = code
 	}

@@ -152,6 +152,14 @@ func statusFailure(status int) error {
 	}.With(dbaccess.ServerText{}, nil)
 }
 
+// bodilessFailure is an answer that has lost its rows to its status, as through
+// PostgREST.
+func bodilessFailure() error {
+	return dbaccess.Error{
+		Kind: dbaccess.ErrUnavailable, Advice: "a function or trigger chose the status 204, by setting response.status, and an answer with that status has no rows",
+	}.With(dbaccess.ServerText{}, nil)
+}
+
 // acquireFailure says why there was no connection.
 func (b *Backend) acquireFailure(ctx *limits, pool *pgxpool.Pool, a *acquisition, err error) error {
 	if err.Error() == "closed pool" { // puddle.ErrClosedPool

@@ -53,6 +53,7 @@ begin
 		when 'bad headers' then perform set_config('response.headers', '{}', true);
 		when 'teapot' then perform set_config('response.status', '418', true);
 		when 'created' then perform set_config('response.status', '201', true);
+		when 'nothing' then perform set_config('response.status', '204', true);
 		when 'other role' then perform set_config('role', 'anon', true);
 		when 'write' then insert into public.deeds values (99, auth.uid(), h->>'x-tenant');
 	end case;
@@ -140,7 +141,7 @@ func (s *side) answer(t *testing.T, id auth.Identity, h http.Header, q query.Que
 	t.Helper()
 	var a answerOf
 	body, err := dbaccess.JSON(asking(t, id, h), s.db, q)
-	if a.Fail = failureOf(t, err); err != nil {
+	if a.Fail = failureOf(t, err); err != nil || len(body) == 0 {
 		return a
 	}
 	var v any
@@ -257,6 +258,7 @@ func TestPreRequest(t *testing.T) {
 		{"bad headers", deeds, alice, 500},
 		{"teapot", deeds, alice, 418},
 		{"created", deeds, alice, 0},
+		{"nothing", query.Call("doze", fields{"seconds": 0}), alice, 0}, // an answer without a body, whatever there is to say
 		{"other role", deeds, alice, 0},
 		{"write", deeds, alice, 405},
 		{"write", query.Delete("deeds").Where(query.Eq("id", 2)).Columns("id"), alice, 0},
@@ -275,6 +277,15 @@ func TestPreRequest(t *testing.T) {
 		}
 		if diff := cmp.Diff(answers[0], answers[1]); diff != "" {
 			t.Errorf("%s (-rest +direct):\n%s", tt.do, diff)
+		}
+	}
+	// Rows without which a read is none.
+	for _, q := range []query.Query{deeds, query.Update("deeds", fields{"tenant": "acme"}).Where(query.Eq("id", 2)).Columns("id")} {
+		for _, side := range both {
+			a := side.answer(t, alice, http.Header{"X-Do": {"nothing"}, "X-Tenant": {"acme"}}, q)
+			if diff := cmp.Diff(answerOf{Fail: &failure{Is: []string{"ErrUnavailable"}}}, a); diff != "" {
+				t.Errorf("%v over %s (-want +got):\n%s", q, side.path, diff)
+			}
 		}
 	}
 	if diff := cmp.Diff(both[0].table(t, "deeds", "id"), both[1].table(t, "deeds", "id")); diff != "" {
