@@ -77,6 +77,9 @@ func isLoopbackHost(hostport string) bool {
 // fromElsewhere says whether a browser asks for a page of another origin. What is
 // no browser sends neither header.
 func fromElsewhere(r *http.Request) bool {
+	if len(r.Header.Values("Sec-Fetch-Site")) > 1 || len(r.Header.Values("Origin")) > 1 {
+		return true // no browser sends two, and one of them may say so
+	}
 	switch site := r.Header.Get("Sec-Fetch-Site"); site {
 	case "", "none", "same-origin":
 	default:

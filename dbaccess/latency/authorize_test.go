@@ -89,6 +89,8 @@ func TestAllowLoopback(t *testing.T) {
 		{"its own origin", header("Origin", "http://127.0.0.1:8080"), true},
 		{"another origin", header("Origin", "http://evil.example"), false},
 		{"no origin to tell", header("Origin", "null"), false},
+		{"two origins", func(r *http.Request) { r.Header["Origin"] = []string{"http://127.0.0.1:8080", "http://evil.example"} }, false},
+		{"two places", func(r *http.Request) { r.Header["Sec-Fetch-Site"] = []string{"none", "cross-site"} }, false},
 	} {
 		r := loopback(t.Context(), http.MethodGet, "/")
 		tt.change(r)
