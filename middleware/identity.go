@@ -83,7 +83,10 @@ func bearerToken(h http.Header) (token string, found bool, err error) {
 	if len(values) == 0 {
 		return "", false, nil
 	}
-	scheme, token, _ := strings.Cut(strings.TrimSpace(values[0]), " ")
+	scheme, token := strings.TrimSpace(values[0]), ""
+	if i := strings.IndexAny(scheme, " \t"); i >= 0 { // PostgREST takes either
+		scheme, token = scheme[:i], scheme[i:]
+	}
 	if !strings.EqualFold(scheme, "Bearer") {
 		return "", false, nil
 	}

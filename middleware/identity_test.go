@@ -61,6 +61,8 @@ func TestIdentityAnswers(t *testing.T) {
 		{"none", nil, tokens, 200, "-", "", ""},
 		{"good", []string{"Bearer " + good}, tokens, 200, "authenticated", "", ""},
 		{"good, scheme in lower case", []string{"bearer  " + good}, tokens, 200, "authenticated", "", ""},
+		{"good, behind a tab", []string{"Bearer\t" + good}, tokens, 200, "authenticated", "", ""},
+		{"forged, behind a tab", []string{"Bearer\t" + good[:len(good)-8] + "AAAAAAAA"}, tokens, 401, wrong, invalid + `No suitable key or wrong key type"`, ""},
 		{"another scheme", []string{"Basic YTpi"}, tokens, 200, "-", "", ""},
 		{"expired", []string{"Bearer " + expired}, tokens, 401,
 			`{"code":"PGRST303","details":null,"hint":null,"message":"JWT expired"}` + "\n", invalid + `JWT expired"`, ""},

@@ -94,14 +94,17 @@ func (h *Handler) serve(w http.ResponseWriter, r *http.Request) *answer {
 
 // identify finds out who asks.
 func (h *Handler) identify(r *http.Request) (auth.Identity, *failure) {
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	scheme, token := r.Header.Get("Authorization"), ""
+	if i := strings.IndexAny(scheme, " \t"); i >= 0 {
+		scheme, token = scheme[:i], scheme[i:]
+	}
 	if !strings.EqualFold(scheme, "Bearer") {
 		return auth.Identity{Role: h.cfg.AnonRole}, nil
 	}
 	if h.verifier == nil {
 		return auth.Identity{}, &failure{status: http.StatusInternalServerError, code: "PGRST300", message: "Server lacks JWT secret"}
 	}
-	id, err := h.verifier.Verify(r.Context(), strings.TrimLeft(token, " "))
+	id, err := h.verifier.Verify(r.Context(), strings.TrimLeft(token, " \t"))
 	if err != nil {
 		return auth.Identity{}, tokenFailure(err)
 	}

@@ -258,6 +258,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		"no database":      {cfg: postgresttest.Config{DSN: nobody}, target: "/companies", status: 503, code: "PGRST000"},
 		"no secret":        {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/companies", headers: []string{"Authorization", "Bearer x.y.z"}, status: 500, code: "PGRST300"},
+		"bad token, tab":   {cfg: postgresttest.Config{DSN: db.DirectDSN, JWTSecret: secret}, target: "/companies", headers: []string{"Authorization", "Bearer\tx"}, status: 401, code: "PGRST301"},
 		"bad token":        {cfg: postgresttest.Config{DSN: db.DirectDSN, JWTSecret: secret}, target: "/companies", headers: []string{"Authorization", "Bearer x"}, status: 401, code: "PGRST301"},
 		"another scheme":   {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/companies?limit=0", headers: []string{"Authorization", "Basic eDp5"}, status: 200},
 		"schema":           {cfg: postgresttest.Config{DSN: db.DirectDSN}, target: "/companies?x", headers: []string{"Accept-Profile", "private_api"}, status: 406, code: "PGRST106"},
