@@ -27,7 +27,8 @@ its report holds no password, key or token. Without an environment it examines t
   --max-conns N         size of each one's pool, direct.Config.MaxConns (default: the string's, else 4)
   --pooler-clients N    how many clients the pooler takes, where that can't be found out
   --schema NAME         schema of the app's tables (default public)
-  --roles A,B           roles that callers act as (default anon,authenticated)
+  --roles A,B           roles that callers act as (default anon,authenticated; the script
+                        of --setup-sql has service_role, too)
   --anon-role NAME      PostgREST's db-anon-role (default anon)
   --timeout DURATION    for the whole examination (default 9s)
   --setup-sql           print a psql script that makes the direct path's login role, and examine nothing

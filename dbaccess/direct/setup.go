@@ -107,7 +107,7 @@ const setupBlock = `declare
 begin
   foreach wanted in array array[{roles}] loop
     if not exists (select from pg_catalog.pg_roles where rolname = wanted) then
-      raise exception 'role % does not exist: create it, or leave it out', quote_ident(wanted);
+      raise exception 'role % does not exist: create it, or name the others alone (SetupConfig.Roles, doctor --roles)', quote_ident(wanted);
     end if;
   end loop;
 

@@ -47,12 +47,12 @@ func (x *examination) size(t *target, f *facts, l limits) {
 	case n == 0 && instances == 0:
 		x.add(Finding{
 			ID: id, Severity: Info, What: fmt.Sprintf("every instance has up to %d connections; neither the number of instances nor the pooler's limit is known", each),
-			Mend: "give both: their product must stay below the limit",
+			Mend: "give both (Instances and PoolerClients, --instances and --pooler-clients): instances × connections must stay below the limit",
 		})
 	case n == 0:
 		x.add(Finding{
 			ID: id, Severity: Info, What: fmt.Sprintf("%d instances × %d connections are %d; the pooler's limit is not known", instances, each, instances*each),
-			Mend: "give the pooler's limit, or PgBouncer's console",
+			Mend: "give the pooler's limit (PoolerClients, --pooler-clients), or PgBouncer's console (AdminDSN, POOLER_ADMIN_URL)",
 		})
 	case instances == 0:
 		x.add(Finding{ID: id, Severity: Info, What: fmt.Sprintf("%d instances with %d connections each fit into %d, %s", n/each, each, n, whose)})

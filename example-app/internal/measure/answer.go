@@ -27,8 +27,8 @@ const (
 	maxNewConns = 1e6
 )
 
-const adviceHidden = "answered 404: if this is an app with probes, they answer who asks from the same machine alone (latency.AllowLoopback), " +
-	"and nobody through a proxy; run measure there, or give the app an Authorize function and MEASURE_AUTHORIZATION"
+const adviceHidden = "answered 404: check where the app has its probes (--url is what /latency/{mode} comes below); if there, they answer who asks " +
+	"from the same machine alone (latency.AllowLoopback), and nobody through a proxy; run measure there, or give the app an Authorize function and MEASURE_AUTHORIZATION"
 
 // readAnswer takes what a probe answered into the sample.
 func (s *Sample) readAnswer(resp *http.Response) {

@@ -239,7 +239,7 @@ func (r *runner) check(ctx context.Context) error {
 		case f.Kind == UnknownMode && !r.cfg.KeepUnknown:
 			gone[t.Name] = true
 		case f.Kind == NotAProbe || f.Kind == UnknownMode || len(bad) == len(r.cfg.Targets):
-			errs = append(errs, fmt.Errorf("%s: %w", t.Name, f))
+			errs = append(errs, fmt.Errorf("%s: %w", t.where(), f))
 		}
 	}
 	if len(gone) == len(r.cfg.Targets) {

@@ -25,6 +25,15 @@ type Target struct {
 	URL  string
 }
 
+// where names the probe for an error: its address says where a wrong prefix led to. A query is left out.
+func (t Target) where() string {
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return t.Name
+	}
+	return t.Name + " (" + u.Host + u.EscapedPath() + ")"
+}
+
 // TargetsBelow returns the probes of modes of an app: at base + /latency/{mode}, where base defaults to
 // /api/debug for an address without a path.
 func TargetsBelow(base string, modes []string) ([]Target, error) {
