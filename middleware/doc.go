@@ -8,7 +8,7 @@
 //	e.Use(middleware.Errors())           // handlers return database errors as they are
 //	e.Use(middleware.Identity(verifier)) // for example from auth/jwt
 //	e.Use(middleware.AccessPath(db))
-//	e.Use(middleware.ServerTiming(isStaff)) // shows staff how long the calls took
+//	e.Use(middleware.ServerTiming(isStaff)) // shows staff how long the calls took; wants CallTimes among the observers
 //
 // Each is useful alone, and their order among themselves does not matter. They
 // work by the request's context: handlers pass c.Request().Context() on, and

@@ -1,6 +1,7 @@
 package pgxtrace
 
 import (
+	"math"
 	"sync"
 	"time"
 
@@ -157,7 +158,7 @@ func describe(m map[string]any, steps []step) {
 			key = "db.phase.connect." + s.name + "_ms"
 		}
 		before, _ := m[key].(float64)
-		m[key] = before + spans.Milliseconds(d)
+		m[key] = math.Round(1000*(before+spans.Milliseconds(d))) / 1000 // a sum of decimals has a tail
 	}
 	if connect > 0 {
 		m["db.phase.acquire.connect_ms"] = spans.Milliseconds(connect)
