@@ -43,7 +43,9 @@ func New(cfg Config) (*DB, error) {
 }
 
 // Start does what the backends have to do before their first call. A DB works
-// without it too; its first calls are then slower.
+// without it too; its first calls are then slower. So an error need not end the
+// program: a path that can't connect tries again at its next call, and the other
+// path works meanwhile.
 func (db *DB) Start(ctx context.Context) error {
 	for _, b := range []Backend{db.cfg.REST, db.cfg.Direct} {
 		if s, ok := b.(Starter); ok {
