@@ -153,8 +153,15 @@ func (rep *Report) notes(b *strings.Builder) {
 	for _, n := range rep.Notices {
 		fmt.Fprintf(b, "Note: %s\n", n)
 	}
-	short := false
-	rep.each(func(_, _ string, _ *ModeReport, s *Series) { short = short || s != nil && s.P99 == nil })
+	short, untold := false, ""
+	rep.each(func(name, _ string, _ *ModeReport, s *Series) {
+		short = short || s != nil && s.P99 == nil
+		if s != nil && s.Layers.PostgREST > 0 && s.Layers.Database == 0 && name != untold {
+			untold = name
+			fmt.Fprintf(b, "Note: PostgREST gives %s no account of its time (server-timing-enabled is off, or it is older than 14.2): "+
+				"postgrest is all between request and answer, the network and the database included.\n", name)
+		}
+	})
 	if short {
 		fmt.Fprintf(b, "Note: - means that there are not enough samples: p50 takes %d, p90 %d, p99 %d.\n",
 			latency.MinSamples(0.5), latency.MinSamples(0.9), latency.MinSamples(0.99))
