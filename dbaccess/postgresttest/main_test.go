@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/twinpath/twinpath/dbaccess/auth"
 	"github.com/twinpath/twinpath/dbaccess/auth/jwt"
@@ -36,7 +37,7 @@ func serve(t testing.TB, cfg postgresttest.Config) *postgresttest.Server {
 // token mints a token for a role.
 func token(t testing.TB, role string) string {
 	t.Helper()
-	signer, err := jwt.NewHS256(jwt.Config{Secret: []byte(secret)})
+	signer, err := jwt.NewHS256(jwt.Config{Secret: []byte(secret), Lifetime: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,7 +45,7 @@ type caller struct {
 // callers are all five of them. Alice and Bob are two users of one role.
 func callers(tb testing.TB) []caller {
 	tb.Helper()
-	tokens, err := jwt.NewHS256(jwt.Config{Secret: []byte(secret)})
+	tokens, err := jwt.NewHS256(jwt.Config{Secret: []byte(secret), Lifetime: time.Hour})
 	if err != nil {
 		tb.Fatal(err)
 	}

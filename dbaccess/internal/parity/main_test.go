@@ -59,7 +59,7 @@ func restSide(t *testing.T, script string) *side {
 			t.Errorf("close the stand-in: %v", err)
 		}
 	})
-	signer, err := jwt.NewHS256(jwt.Config{Secret: []byte(secret)})
+	signer, err := jwt.NewHS256(jwt.Config{Secret: []byte(secret), Lifetime: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jackc/pgx/v5"
@@ -66,7 +67,7 @@ grant select on public.session to anon, authenticated;`
 // a pooler that has one to the server.
 func sessionSides(t *testing.T, script string) []*side {
 	t.Helper()
-	signer, err := jwt.NewHS256(jwt.Config{Secret: []byte(secret)})
+	signer, err := jwt.NewHS256(jwt.Config{Secret: []byte(secret), Lifetime: time.Hour})
 	if err != nil {
 		t.Fatal(err)
 	}
