@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"github.com/twinpath/twinpath/dbaccess"
-	"github.com/twinpath/twinpath/tracing/internal/servertiming"
+	"github.com/twinpath/twinpath/internal/servertiming"
 	"github.com/twinpath/twinpath/tracing/internal/spans"
 )
 

@@ -19,13 +19,12 @@ import (
 
 // Backend runs calls through PostgREST. It is safe for concurrent use.
 type Backend struct {
-	cfg     *Config // a pointer, behind which fmt does not look
-	base    *url.URL
-	client  string // the server without a path, which postgrest-go would unescape
-	version version
-	parent  http.RoundTripper
-	own     *http.Transport // parent, when the backend made it
-	roles   roleCache       // of tokens
+	cfg    *Config // a pointer, behind which fmt does not look
+	base   *url.URL
+	client string // the server without a path, which postgrest-go would unescape
+	parent http.RoundTripper
+	own    *http.Transport // parent, when the backend made it
+	roles  roleCache       // of tokens
 
 	mu      sync.Mutex
 	running int
@@ -44,9 +43,6 @@ func New(cfg Config) (*Backend, error) {
 	}
 	cfg = cfg.WithDefaults()
 	b := &Backend{cfg: &cfg, base: base, client: (&url.URL{Scheme: base.Scheme, Host: base.Host}).String(), parent: cfg.Transport, drained: make(chan struct{}), roles: newRoleCache(cfg.RoleClaim)}
-	if cfg.ServerVersion != "" {
-		b.version = parseVersion(cfg.ServerVersion)
-	}
 	if b.parent == nil {
 		b.own = newTransport()
 		b.parent = b.own

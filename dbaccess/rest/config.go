@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/twinpath/twinpath/dbaccess/auth"
+	"github.com/twinpath/twinpath/internal/servertiming"
 )
 
 // Defaults of [Config].
@@ -135,7 +136,7 @@ func (c Config) validate() (*url.URL, error) {
 	if c.Timeout < 0 {
 		errs = append(errs, errors.New("Config.Timeout must be positive, or 0 for the default: it can't be turned off"))
 	}
-	if c.ServerVersion != "" && parseVersion(c.ServerVersion) == (version{}) {
+	if c.ServerVersion != "" && !servertiming.Known(c.ServerVersion) {
 		errs = append(errs, fmt.Errorf(`Config.ServerVersion %q is not a version: write it as "14.2"`, c.ServerVersion))
 	}
 	if err := errors.Join(errs...); err != nil {

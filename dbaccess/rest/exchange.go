@@ -14,6 +14,7 @@ import (
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/internal/compile"
 	"github.com/twinpath/twinpath/dbaccess/query"
+	"github.com/twinpath/twinpath/internal/servertiming"
 )
 
 // maxErrorBytes bounds what is read of an answer that is an error.
@@ -190,20 +191,13 @@ func (x *exchange) result(q *query.Spec) *dbaccess.Result {
 
 // serverTiming divides the wait by what PostgREST says about it.
 func (x *exchange) serverTiming(phases []dbaccess.Phase) {
-	header := x.header.Values("Server-Timing")
-	if len(header) == 0 {
-		return
-	}
-	v := x.backend.version
-	if v == (version{}) {
-		v = serverVersion(x.header.Get("Server"))
-	}
-	if !v.timed() {
-		return
-	}
 	for i := range phases {
-		if phases[i].Name == dbaccess.PhaseWait {
-			phases[i].Children = parseServerTiming(strings.Join(header, ","), phases[i])
+		wait := &phases[i]
+		if wait.Name != dbaccess.PhaseWait {
+			continue
+		}
+		for _, p := range servertiming.Read(x.header, x.backend.cfg.ServerVersion, wait.Duration) {
+			wait.Children = append(wait.Children, dbaccess.Phase{Name: p.Name, Start: wait.Start.Add(p.Offset), Duration: p.Duration, Placed: true})
 		}
 	}
 }

@@ -57,6 +57,7 @@ var closed = map[string][]string{
 	"dbaccess/latency":           {"dbaccess", "dbaccess/auth", "dbaccess/query"},
 	"internal/localpg":           {},
 	"internal/wireproxy":         {},
+	"internal/servertiming":      {},
 	"internal/sqltext":           {},
 }
 

@@ -52,18 +52,27 @@ func Read(h http.Header, release string, wait time.Duration) []Phase {
 // Credible says whether a release of PostgREST, such as "14.2" or "v15.0.1 (abc)",
 // tells its time correctly. An unknown one does not.
 func Credible(release string) bool {
+	major, minor, ok := parse(release)
+	return ok && (major > 14 || major == 14 && minor >= 2)
+}
+
+// Known says whether the text is a release at all.
+func Known(release string) bool {
+	_, _, ok := parse(release)
+	return ok
+}
+
+func parse(release string) (major, minor int, ok bool) {
 	release, _, _ = strings.Cut(strings.TrimPrefix(release, "v"), " ")
 	majorText, rest, _ := strings.Cut(release, ".")
 	minorText, _, _ := strings.Cut(rest, ".")
-	major, ok := digits(majorText)
-	if !ok {
-		return false
+	if major, ok = digits(majorText); !ok {
+		return 0, 0, false
 	}
-	minor, ok := digits(minorText)
-	if !ok && rest != "" {
-		return false
+	if minor, ok = digits(minorText); !ok && rest != "" {
+		return 0, 0, false
 	}
-	return major > 14 || major == 14 && minor >= 2
+	return major, minor, true
 }
 
 func place(header string, wait time.Duration) []Phase {

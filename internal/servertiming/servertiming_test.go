@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/twinpath/twinpath/tracing/internal/servertiming"
+	"github.com/twinpath/twinpath/internal/servertiming"
 )
 
 func TestRead(t *testing.T) {
