@@ -38,6 +38,8 @@ type transaction struct {
 	program  *compile.Program
 	columns  int // of the program's Main
 	rollback bool
+	// restore is the last statement in a transaction that goes on, else nil.
+	restore *compile.Statement
 }
 
 // run sends the batch and reads its results. Only a batch that has committed has
@@ -56,6 +58,9 @@ func run(ctx context.Context, conn *pgconn.PgConn, tx *transaction, t *timeline)
 		// What a commit would have found is still found.
 		batch.ExecParams("set constraints all immediate", nil, nil, nil, nil)
 		batch.ExecParams("rollback", nil, nil, nil, nil)
+	}
+	if tx.restore != nil {
+		queue(&batch, tx.restore)
 	}
 	results := conn.ExecBatch(ctx, &batch)
 	ans, at, err := read(results, tx, t)

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5/pgconn"
-
 	"github.com/twinpath/twinpath/dbaccess"
 	"github.com/twinpath/twinpath/dbaccess/internal/catalog"
 	"github.com/twinpath/twinpath/dbaccess/internal/compile"
@@ -54,8 +52,8 @@ func (t *tx) do(ctx context.Context, c *dbaccess.Call, res *dbaccess.Result, w *
 	deadline, ok := ctx.Deadline()
 	ok = ok && !t.limits.bounded()
 	settings, restore := t.settings(&set, deadline, ok)
-	tx := transaction{opening: opening{settings: settings}, program: &program, columns: programColumns}
-	ans, at, err := runWithin(ctx, t.pg, &tx, &restore, &w.timeline)
+	tx := transaction{opening: opening{settings: settings}, program: &program, columns: programColumns, restore: &restore}
+	ans, at, err := run(ctx, t.pg, &tx, &w.timeline)
 	w.end = time.Now()
 	if err != nil {
 		err = t.callFailure(ctx, failedCall{call: c, stage: at, schema: t.b.schemaOf(c), ownTimeout: ok, readOnly: true}, w, err)
@@ -73,26 +71,6 @@ func (t *tx) callFailure(ctx context.Context, f failedCall, w *try, err error) e
 		t.b.schema.Invalidate()
 	}
 	return t.b.runFailure(t.ended(ctx), f, err)
-}
-
-// runWithin is run in a transaction that goes on: restore is the last statement.
-func runWithin(ctx context.Context, conn *pgconn.PgConn, tx *transaction, restore *compile.Statement, t *timeline) (answer, stage, error) {
-	var batch pgconn.Batch
-	tx.opening.queue(&batch)
-	queue(&batch, &tx.program.Main)
-	if tx.program.Guard != nil {
-		queue(&batch, tx.program.Guard)
-	}
-	if tx.program.Plan != nil {
-		queue(&batch, tx.program.Plan)
-	}
-	queue(&batch, restore)
-	results := conn.ExecBatch(ctx, &batch)
-	ans, at, err := read(results, tx, t)
-	if closeErr := results.Close(); closeErr != nil {
-		return answer{}, at, closeErr
-	}
-	return ans, at, err
 }
 
 // saved is the prefix of the settings that keep what others were.
